@@ -1,5 +1,5 @@
-// The demo tenant: a notebook that everyone who reaches the URL shares, with a short handbook of this project in it.
-// Built from the public package alone, so it is also an example of a tenant.
+// The demo tenant: a notebook shared by everyone who reaches the URL, with a short handbook of this project. Uses only
+// the public package, so this file is also an example of a tenant.
 import type { TenantDefinition } from "../tenantry.ts";
 import handbook from "./handbook.md";
 import { handbookPages } from "./handbook-pages.ts";

@@ -1,17 +1,17 @@
-// The first sentence of a Markdown text, as plain text: for descriptions in lists.
-// Not a Markdown parser: it skips headings, code, tables and lists, and drops inline marks.
+// The first sentence of a Markdown text, as plain text for list descriptions. Not a Markdown parser: skips headings,
+// code, tables and lists, and drops inline marks.
 
 const NOT_PROSE = /^\s*(#|\||>|[-*+]\s|\d+[.)]\s|<|---|===)/;
 
-/** What is looked at of a text: a first sentence that begins later is none to describe it by. */
+/** Characters searched for a first sentence. A sentence that begins later does not describe the text. */
 const MAX_PREFIX = 8192;
 
-/** The first sentence of the first paragraph, at most `limit` characters; "" where there is no prose. */
+/** The first sentence of the first paragraph, at most `limit` characters. Returns "" if there is no prose. */
 export function firstSentence(markdown: string, limit: number): string {
   const prose = plainText(firstParagraph(markdown.slice(0, MAX_PREFIX)));
   const sentence = /^.*?[.!?](?=\s|$)/.exec(prose)?.[0] ?? prose;
   if (sentence.length <= limit) return sentence;
-  // Half of a pair is no text that could be stored.
+  // A lone surrogate cannot be stored, so the cut drops it.
   const cut = sentence.slice(0, limit - 1).replace(/[\ud800-\udbff]$/, "");
   const lastSpace = cut.lastIndexOf(" ");
   return `${lastSpace > 0 ? cut.slice(0, lastSpace) : cut}…`;
@@ -38,7 +38,8 @@ function firstParagraph(markdown: string): string {
 function plainText(inline: string): string {
   return (
     inline
-      // Neither part may hold the bracket that it begins with: otherwise each of many would look through all that follows.
+      // Neither part may contain its own opening bracket. Otherwise many unclosed brackets would make the match
+      // quadratic.
       .replace(/!?\[([^[\]]*)\]\([^()]*\)/g, "$1")
       .replace(/(\*\*|__|`)/g, "")
       .replace(/\s+/g, " ")

@@ -1,5 +1,5 @@
-// Cuts a Markdown document at its "## " headings into pages a tenant can store: docs://tenantry/{slug}.
-// Pure. Headings inside fenced code are text, not cuts.
+// Cuts a Markdown document at its "## " headings into pages a tenant can store: docs://tenantry/{slug}. Headings inside
+// fenced code do not cut.
 import type { NewResource } from "../tenantry.ts";
 import { firstSentence, isFence } from "./first-sentence.ts";
 import { slugOf } from "./note-record.ts";
@@ -11,7 +11,7 @@ interface Section {
   lines: string[];
 }
 
-/** One resource per section in the order of the document; priority falls from 1 so that clients keep that order. */
+/** Returns one resource per section in document order. Priority falls from 1, so that clients keep that order. */
 export function handbookPages(markdown: string): NewResource[] {
   const taken = new Set<string>();
   const sections = splitSections(markdown).filter((section) => section.lines.some((line) => line.trim() !== ""));
@@ -52,7 +52,7 @@ function freeSlug(title: string, taken: Set<string>): string {
   return free;
 }
 
-/** From 1 for the first page towards 0.5 for the last, two decimals. */
+/** From 1 for the first page to 0.5 for the last, with two decimals. */
 function priorityAt(position: number, count: number): number {
   return Math.round((1 - (0.5 * position) / Math.max(count - 1, 1)) * 100) / 100;
 }

@@ -1,11 +1,10 @@
-// How a note is named and shown: its id, its URI, its tags, and the row every notebook tool answers with.
-// Pure: no store and no protocol here. Refuses ids other than 1 to 64 of a-z, 0-9 and "-".
+// How a note is named and shown: its id, URI and tags, and the summary that every notebook tool returns.
 import type { Infer } from "../tenantry.ts";
 import { firstSentence } from "./first-sentence.ts";
 
 export const NOTE_PREFIX = "note://";
 
-/** The longest slug that leaves room for "-" and eight random characters inside the 64 of an id. */
+/** The longest slug that leaves room for "-" and eight random characters in an id of 64. */
 const MAX_SLUG = 48;
 const MAX_EXCERPT = 160;
 const MAX_TAG_TEXT = 200;
@@ -18,7 +17,7 @@ export const noteId = {
   description: "Id of the note: 1 to 64 characters of a-z, 0-9 and -, without note:// in front.",
 } as const;
 
-/** What every tool says of a note. */
+/** The summary of a note that every tool returns. */
 export const noteSummary = {
   type: "object",
   properties: {
@@ -33,7 +32,7 @@ export const noteSummary = {
 
 export type NoteSummary = Infer<typeof noteSummary>;
 
-/** What a stored resource must carry to be shown as a note. */
+/** The members that a stored resource needs to be shown as a note. */
 export interface StoredNote {
   readonly uri: string;
   readonly name: string;
@@ -46,19 +45,19 @@ export function noteUri(id: string): string {
   return NOTE_PREFIX + id;
 }
 
-/** The id in a note's URI, or undefined where the URI is not a note's. */
+/** The id in a note's URI, or undefined if the URI is not a note's. */
 export function parseNoteUri(uri: string): string | undefined {
   if (!uri.startsWith(NOTE_PREFIX)) return undefined;
   const id = uri.slice(NOTE_PREFIX.length);
   return NOTE_ID.test(id) ? id : undefined;
 }
 
-/** Titles repeat and lose letters on the way to a slug, so the random end is what keeps two notes apart. */
+/** Titles repeat and lose letters in a slug, so the random suffix keeps two notes apart. */
 export function createNoteId(title: string, random: string = crypto.randomUUID().slice(0, 8)): string {
   return `${slugOf(title) || "note"}-${random}`;
 }
 
-/** Lower case ASCII words joined by "-"; empty where the title has no Latin letter or digit. */
+/** Lower-case ASCII words joined by "-". Empty if the title has no Latin letter or digit. */
 export function slugOf(title: string): string {
   return title
     .normalize("NFKD")
@@ -69,12 +68,12 @@ export function slugOf(title: string): string {
     .replace(/^-+|-+$/g, "");
 }
 
-/** One spelling per tag, so that "To Do" and "to-do" are found together. */
+/** One spelling per tag, so that "To Do" and "to-do" match. */
 export function normalizeTags(tags: readonly string[]): string[] {
   return [...new Set(tags.map(normalizeTag))].filter((tag) => tag !== "");
 }
 
-/** Longer texts than any tag are cut first: somebody may ask for megabytes. */
+/** Text longer than any tag is cut first, because a caller may send megabytes. */
 export function normalizeTag(tag: string): string {
   return tag.slice(0, MAX_TAG_TEXT).trim().toLowerCase().replace(/\s+/g, "-");
 }
@@ -84,7 +83,7 @@ export function summarizeNote(note: StoredNote): NoteSummary {
   return { id, uri: note.uri, title: note.title ?? note.name, tags: [...note.tags], lastModified: note.lastModified };
 }
 
-/** The line that lists and searches show under the title. */
+/** The line shown under the title in lists and searches. */
 export function excerptOf(text: string): string {
   return firstSentence(text, MAX_EXCERPT);
 }

@@ -1,5 +1,5 @@
-// The prompt summarize_notes: hands a client the notes with a tag, as embedded resources, and asks for a summary.
-// Bounded: takes the first notes that fit and says how many it left out.
+// The prompt summarize_notes hands a client the notes with a tag, as embedded resources, and asks for a summary. Takes
+// the first notes that fit the limits below, and says if there are more.
 import { definePrompt } from "../tenantry.ts";
 import type { Context, PromptMessage } from "../tenantry.ts";
 import { NOTE_PREFIX, normalizeTag } from "./note-record.ts";

@@ -1,5 +1,5 @@
-// How notes appear as resources: the template that tells clients note://{id} exists.
-// Reads and completes nothing itself: the notes are stored resources, and what is stored completes the id.
+// The template that tells clients note://{id} exists. Notes are stored resources, so the store reads them and completes
+// the id.
 import { defineTemplate } from "../tenantry.ts";
 import { NOTE_PREFIX } from "./note-record.ts";
 

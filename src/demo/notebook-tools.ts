@@ -1,6 +1,6 @@
-// The five tools of the shared notebook. They keep notes as resources under note:// and nothing anywhere else. Every
-// answer repeats ids and titles in its text, because some clients show their model only the text. Schemas are plain JSON
-// Schema, from which handlers get the types of their arguments; examples/own-tools has tools in zod.
+// The five tools of the shared notebook. Notes are stored only as resources under note://. Every answer repeats ids and
+// titles in its text, because some clients show their model only the text. Schemas are plain JSON Schema, from which
+// handlers infer their argument types; examples/own-tools has tools in zod.
 import { defineTool } from "../tenantry.ts";
 import type { Context, Infer } from "../tenantry.ts";
 import {
@@ -27,7 +27,7 @@ const listedNote = {
 } as const;
 type ListedNote = Infer<typeof listedNote>;
 
-/** The member that cannot be stored: UTF-8 has no half of a pair. */
+/** The member with a lone surrogate, which UTF-8 cannot store. */
 function malformedMember({ title, text, tags = [] }: { title: string; text: string; tags?: readonly string[] }) {
   const [broken] = Object.entries({ title, text, tags: tags.join(" ") }).find(([, some]) => !some.isWellFormed()) ?? [];
   return broken;
@@ -206,7 +206,7 @@ const noteDelete = defineTool({
 
 export const notebookTools = [noteWrite, noteRead, noteSearch, noteList, noteDelete];
 
-/** The question carries lastModified, so that a note changed in the meantime is asked about again. */
+/** The question contains lastModified, so a note that changes in the meantime is asked about again. */
 async function isDeletionConfirmed(note: StoredNote, ctx: Context): Promise<boolean> {
   if (!ctx.can("elicitation")) return true;
   const answer = await ctx.elicit("confirm", {

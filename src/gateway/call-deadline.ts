@@ -1,21 +1,19 @@
-// Owns how long a call may take at an upstream, from its first request to the answer. The time that a person takes to
-// answer a question does not count. Refuses to go on when the client has cancelled.
+// The time limit of one call to an upstream, over all its requests. Waiting for a person's answer does not count.
 
 import type { AnswerLimits } from "../mcp-client/answer-limits.ts";
 import { McpFault } from "../mcp-client/fault.ts";
 import type { AbortSignalLike } from "../protocol/mcp-request.ts";
 import type { Era } from "../protocol/revisions.ts";
 
-/** While a question is open the deadline stands still. A call whose question nobody ever answers ends after this time. */
+/** The deadline pauses while a question is open. A call whose question is never answered ends after this time. */
 const MAX_QUESTION_MS = 3_600_000;
 
-/** The deadline ends a call, over all the requests that it takes, so none of them has a timer of its own without need. */
+/** The deadline bounds the whole call, so single requests need no timers of their own. */
 const LIMITS_BY_ERA: Readonly<Record<Era, Partial<AnswerLimits>>> = {
   "2025": { headersMs: Infinity, silenceMs: Infinity, totalMs: MAX_QUESTION_MS },
   "2026": { headersMs: Infinity, silenceMs: Infinity, totalMs: Infinity },
 };
 
-/** The limits of one request to an upstream. */
 export function callLimits(upstreamEra: Era): Partial<AnswerLimits> {
   return LIMITS_BY_ERA[upstreamEra];
 }
@@ -43,7 +41,7 @@ export class Deadline {
     this.#controller.abort(new McpFault({ kind: "cancelled", sent: "no" }));
   };
 
-  /** How much of the time is left, while it does not stand still. */
+  /** Valid while the clock is running. */
   get remainingMs(): number {
     return this.#remainingMs - (Date.now() - this.#startedAt);
   }
@@ -52,12 +50,12 @@ export class Deadline {
     return this.#controller.signal;
   }
 
-  /** Throws where the call is over, before anything was sent. */
+  /** Throws if the call has ended, before anything is sent. */
   throwIfEnded(): void {
     this.signal.throwIfAborted();
   }
 
-  /** Waits for the work; rejects when the time is over before it, or the client has cancelled. */
+  /** Waits for the work. Rejects if the deadline passes first, or if the client cancels. */
   async race<T>(work: Promise<T>): Promise<T> {
     const { signal } = this;
     let onAbort = () => {};
@@ -73,7 +71,10 @@ export class Deadline {
     });
   }
 
-  /** Stops the clock; the function that is returned starts it again. It runs only when nobody holds it any more. */
+  /**
+   * Pauses the clock and returns a function that resumes it. With several pauses, the clock runs again when all have
+   * resumed.
+   */
   pause(): () => void {
     if (this.#pauseCount === 0) {
       clearTimeout(this.#timer ?? null);

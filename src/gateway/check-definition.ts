@@ -1,5 +1,5 @@
-// Owns whether one definition of an upstream can be listed. Many clients refuse a whole list for one that is not as it
-// must be, so each is judged alone. Pure. Refuses to judge what a description says.
+// Whether one upstream definition is well-formed enough to list. Many clients reject a whole list for one malformed
+// definition, so each is checked alone. Descriptions are not judged here.
 
 import { subschemasOf } from "../handlers/schema-shape.ts";
 import { hasDuplicateMembers } from "../mcp-client/json-text.ts";
@@ -12,7 +12,7 @@ import { parseUriTemplate } from "../protocol/uri-template.ts";
 const MAX_NAME_CHARACTERS = 256;
 const MAX_DEFINITION_CHARACTERS = 256 * 1024;
 
-/** The member by which a definition is asked for. */
+/** The member that identifies a definition in requests. */
 export const KEY_OF: Readonly<Record<ListedKind, "name" | "uri" | "uriTemplate">> = {
   tools: "name",
   prompts: "name",
@@ -21,21 +21,24 @@ export const KEY_OF: Readonly<Record<ListedKind, "name" | "uri" | "uriTemplate">
 };
 
 /**
- * The key in `_meta` of a definition that is listed under another name than its upstream gives it. Its value is that name; where
- * the upstream is a gateway itself, a list: that name, then the name behind it, and so on.
+ * The `_meta` key of a definition that is listed under another name than its upstream's. Its value is the upstream's
+ * name. If the upstream is itself a gateway, the value is a list: that name, the name behind it, and so on.
  */
 export const NAME_KEY = "tenantry/name";
-/** Through how many gateways in a row a definition may have come. Two that have each other would list without an end. */
+/**
+ * How many gateways in a row a definition may pass through. Two gateways that list each other would otherwise grow
+ * without end.
+ */
 const MAX_GATEWAYS = 3;
 
-/** The names that a definition had on its way here, the nearest first. */
+/** Earlier names of a definition, the nearest first. */
 export function previousNames({ _meta }: JsonObject): readonly unknown[] {
   const names = isObject(_meta) ? _meta[NAME_KEY] : undefined;
   if (Array.isArray(names)) return names;
   return names === undefined ? [] : [names];
 }
 
-/** Whether it has what serving it takes, of what was checked in full when it was read. */
+/** Whether a stored definition can be served. The full check ran when it was read. */
 export function isDefinition(kind: ListedKind, wire: unknown): wire is JsonObject {
   return (
     isObject(wire) &&
@@ -57,7 +60,7 @@ export const arrayOf =
   (check: Check): Check =>
   (value) =>
     Array.isArray(value) && value.every(check);
-/** An object in which these members, where they are there, are what they must be. */
+/** Checks an object's members where they are present. */
 export const objectWith =
   (members: Readonly<Record<string, Check>>, required?: string): Check =>
   (value) =>
@@ -65,7 +68,6 @@ export const objectWith =
     (required === undefined || Object.hasOwn(value, required)) &&
     Object.entries(members).every(([name, check]) => !Object.hasOwn(value, name) || check(value[name]));
 
-/** What optional members are, wherever they stand. */
 const OPTIONAL_MEMBERS: Readonly<Record<string, Check>> = {
   title: isText,
   description: isText,
@@ -92,13 +94,12 @@ const isArgumentList = arrayOf(
   objectWith({ name: isText, title: isText, description: isText, required: isBoolean }, "name"),
 );
 
-/** Whoever approves or flags one must have read what a client reads in it. */
+/** A duplicate member could show a client other text than a reviewer or the flag check has read. */
 export function findTextError(text: string, wire: unknown): string | undefined {
   if (text.length > MAX_DEFINITION_CHARACTERS) return "is larger than a definition may be";
   return hasDuplicateMembers(text, JSON.stringify(wire)) ? "says a member twice" : undefined;
 }
 
-/** What is wrong with a definition; undefined: nothing. */
 export function findDefinitionError(kind: ListedKind, wire: unknown): string | undefined {
   if (!isObject(wire)) return "is no object";
   const { name } = wire;
@@ -110,7 +111,7 @@ export function findDefinitionError(kind: ListedKind, wire: unknown): string | u
   return KIND_CHECKS[kind](wire);
 }
 
-/** Why the definition may have come in a circle; undefined: it has not. */
+/** An error if the definition may have come in a loop of gateways, or undefined. */
 export function findLoopError(wire: JsonObject): string | undefined {
   const isLong = previousNames(wire).length > MAX_GATEWAYS;
   return isLong ? `comes through more than ${MAX_GATEWAYS} gateways in a row` : undefined;
@@ -149,12 +150,12 @@ function findSchemaError(member: string, schema: JsonObject): string | undefined
 }
 
 /**
- * Patterns of other languages abound, and a client that cannot use one leaves it out. Nor are they read here: of classes of
- * letters that takes a second for each megabyte, in which everybody in the isolate waits.
+ * Drops patterns: many use the syntax of other languages, and a client ignores one it cannot use. Parsing is expensive
+ * too: character classes take about a second per megabyte and block the isolate.
  */
 function withoutPatterns(schema: JsonObject): JsonObject {
   const text = JSON.stringify(schema, (keyword, value: unknown) => {
-    // An object is the schema of a member of this name.
+    // An object here is the schema of a property named "pattern".
     if (keyword === "pattern") return isObject(value) ? value : undefined;
     return keyword === "patternProperties" && isObject(value) ? Object.assign({}, Object.values(value)) : value;
   });

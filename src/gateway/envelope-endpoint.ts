@@ -1,5 +1,5 @@
-// Owns a message that names its upstream beside itself, in `server_id`: it goes there as it is, and what comes back comes
-// back as it is, apart from what the caller's view does not show. Refuses methods of which a view could not say that.
+// Handles a message with a `server_id` beside it. The message goes to that upstream unchanged, and its answer comes
+// back without what the caller's view hides. Methods whose results a view cannot filter are rejected.
 
 import { applyAround } from "../handlers/around.ts";
 import { runBeforeCall } from "../handlers/run-handler-call.ts";
@@ -24,7 +24,7 @@ import { toListedUri, toOwnUri, renameResultUris } from "./uris/ui-uris.ts";
 import type { UpstreamCatalog } from "./upstream-catalog.ts";
 import type { UpstreamSource } from "./upstream-source.ts";
 
-/** The code that `docs/founding-documents.md` demands for it, in both eras. */
+/** `docs/founding-documents.md` requires this code in both eras. */
 const UNKNOWN_SERVER = -32001;
 
 export function parseEnvelope(body: unknown): GatewayEnvelope | Failure {
@@ -46,7 +46,6 @@ function withListedName(server: string, message: JsonObject, { tools }: Envelope
   return { ...message, params: { ...params, name: listed?.wire.name ?? target } };
 }
 
-/** A call at one upstream. */
 interface MethodContext {
   readonly source: UpstreamSource;
   readonly upstreamTarget: UpstreamTarget;
@@ -84,7 +83,7 @@ async function dispatchToUpstream(server: string, call: McpRequest, context: Env
   return failure("unreachableServer", undefined, { server, fault: "unread", why });
 }
 
-/** What the view shows of this upstream, by the names that its source has for them, before a profile renames any. */
+/** Names of this upstream's definitions in the view, before a profile renames them. */
 function visibleNames(
   { source, context: { view } }: { readonly source: UpstreamSource; readonly context: Pick<EnvelopeContext, "view"> },
   kind: ListedKind,
@@ -125,8 +124,8 @@ function forwardUnchanged({ upstreamTarget, call, context: { requestScope } }: M
 }
 
 /**
- * Under `trust: review` the upstream's instructions to the model wait for approval like its definitions; else those that deserve
- * a second look are left out, as on `/mcp`.
+ * Under `trust: review`, the upstream's instructions wait for approval like its definitions. Otherwise flagged
+ * instructions are left out, as on `/mcp`.
  */
 async function discover(at: MethodContext): Promise<CallOutcome> {
   const outcome = await forwardUnchanged(at);
@@ -136,7 +135,7 @@ async function discover(at: MethodContext): Promise<CallOutcome> {
   const { instructions: own, ...rest } = value;
   const reviewed = reviewedCatalogOf(at);
   if (!reviewed && flagsOf(own).length === 0) {
-    // Of what stands there twice the first may be other words than those that were looked at.
+    // With a duplicate member, the client could read another value than the one that was checked.
     const isClear = !(result instanceof SerializedResult) || !hasDuplicateMembers(result.json, JSON.stringify(value));
     return isClear ? outcome : { ...outcome, result: value };
   }
@@ -144,16 +143,16 @@ async function discover(at: MethodContext): Promise<CallOutcome> {
   return { ...outcome, result: { ...rest, ...(instructions === undefined ? {} : { instructions }) } };
 }
 
-/** Under `trust: review`, the catalog with what was approved; else undefined. */
+/** The catalog of approved definitions under `trust: review`, else undefined. */
 function reviewedCatalogOf({ source: { catalog } }: MethodContext): UpstreamCatalog | undefined {
   return catalog?.waiting === undefined ? undefined : catalog;
 }
 
-/** As the upstream lists it now, and what deserves a second look says so, as on `/mcp`. */
+/** Lists what the upstream lists now. Flagged definitions are marked, as on `/mcp`. */
 async function listDefinitions(at: MethodContext, kind: ListedKind): Promise<CallOutcome> {
   const reviewed = reviewedCatalogOf(at);
   const toItems = createItemFilter(at, kind);
-  // What was approved is listed without asking the upstream: what it lists by now may differ.
+  // Under review, the approved catalog is listed without asking the upstream, whose list may have changed since.
   if (reviewed) {
     const json = `{"${kind}":[${reviewed.texts[kind].flatMap(toItems).join()}]}`;
     return { kind: "complete", result: JSON.parse(json) as JsonObject, cache: at.context.view.cache };
@@ -166,7 +165,7 @@ async function listDefinitions(at: MethodContext, kind: ListedKind): Promise<Cal
   return { ...outcome, result: isSerialized ? new SerializedResult(json, true) : (JSON.parse(json) as JsonObject) };
 }
 
-/** What is listed of a definition: nothing, where the view hides it, or readers may find different things in it. */
+/** Maps an item to nothing if the view hides it, or if readers could parse it differently. */
 function createItemFilter(at: MethodContext, kind: ListedKind): (item: string) => string[] {
   const visible = visibleNames(at, kind);
   const { catalog } = at.source;
@@ -179,7 +178,7 @@ function createItemFilter(at: MethodContext, kind: ListedKind): (item: string) =
   };
 }
 
-/** The name of an item as it stands in the set of `shownOf`. */
+/** The item's name as in the set of `visibleNames`. */
 function keyOf(item: JsonObject, kind: ListedKind, id: string): string {
   const own = String(item[KEY_OF[kind]]);
   if (KEY_OF[kind] === "name") return policyName(id, own);
@@ -190,7 +189,7 @@ function keyOf(item: JsonObject, kind: ListedKind, id: string): string {
 
 const MAX_ITEMS = 100_000;
 
-/** The same text, with what is said of each item in its place. */
+/** The same JSON text with each item replaced by `toItems`. */
 function filterListText(json: string, kind: ListedKind, toItems: (item: string) => string[]): string {
   const members = objectMembers(json, MAX_ITEMS) ?? [];
   let isUnchanged = members.length > 0;
@@ -236,12 +235,12 @@ async function getPrompt(at: MethodContext): Promise<CallOutcome> {
     : withOwnUris(at, await prompt.get(args.value, withName(call, listedPrompt.wire.name)));
 }
 
-/** The call as the view knows it: whether it may still be had is looked up by the listed name. */
+/** `recheck` looks up a call by its listed name. */
 function withName(call: McpRequest, name: string): McpRequest {
   return { ...call, params: { ...call.params, name } };
 }
 
-/** Under the names that the upstream gives its user interfaces: here nothing of ours stands in a result. */
+/** Restores the upstream's own UI URIs, because this endpoint does not rename anything. */
 function withOwnUris<T extends CallOutcome | InvalidArguments>(
   { upstreamTarget: { id } }: MethodContext,
   outcome: T,
@@ -286,14 +285,14 @@ async function readListed({
 
 type VisibleResourceContext = Pick<MethodContext, "source" | "call"> & Pick<EnvelopeContext, "view" | "requestScope">;
 
-/** undefined: there is no such resource. */
+/** Returns undefined if there is no such resource. */
 async function readVisibleResource(
   { source, call, requestScope, view }: VisibleResourceContext,
   { uri, asked }: ResourceRef,
 ): Promise<CallOutcome | undefined> {
   const hookRefusal = await runBeforeCall(uri, call, requestScope);
   if (hookRefusal !== undefined) return failure("refused", hookRefusal);
-  // As the view knows it: whether it may still be had is looked up by that.
+  // `recheck` looks up a call by its listed URI.
   const listedCall = { ...call, params: { ...call.params, uri } };
   const rejection = await requestScope.recheck(listedCall);
   if (rejection) return rejection;

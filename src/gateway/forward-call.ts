@@ -1,5 +1,5 @@
-// Owns one call on its way to an upstream and back: what is in its way, how often it is sent, and what is told of a call
-// that was not answered. Refuses to send again what may have run.
+// Runs one call to an upstream: local limits, circuit breaker, access token, retries and the mapping of errors. A call
+// that may have run is not sent again unless it is repeatable.
 
 import type { RequestScope } from "../handlers/request-scope.ts";
 import { bindingOf, openUpstreamState, readResponses } from "../handlers/request-state.ts";
@@ -54,7 +54,10 @@ export async function forwardCall(
   }
 }
 
-/** With the state as the upstream wrote it, where the client answers its questions. Elsewhere these members mean nothing. */
+/**
+ * Restores the upstream's own `requestState` if the client answers its questions. For other calls these members mean
+ * nothing and are dropped.
+ */
 async function resolveRequestState(
   { transport, config }: UpstreamTarget,
   forwarded: ForwardRequest,
@@ -122,7 +125,7 @@ async function attempt(
   }
 }
 
-/** Throws what is no fault of the upstream. */
+/** Rethrows errors that are not the upstream's. */
 function toUnsentFailure(error: unknown, upstream: UpstreamTarget, context: ForwardContext): Failure {
   const { id } = upstream;
   if (error instanceof AccessTokenError || error instanceof MissingServiceError) {

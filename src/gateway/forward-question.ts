@@ -1,5 +1,5 @@
-// What an upstream may ask of a client, and its questions on their way there and back in the words of the client's revision.
-// A client is asked nothing that it did not declare, or that its revision has no word for: the upstream hears so at once.
+// Which questions an upstream may ask, and their translation to the client's revision and back. A question that the
+// client did not declare, or that its revision cannot express, is refused to the upstream at once.
 
 import { digest } from "../auth/seal.ts";
 import { capabilityOf, type Question } from "../handlers/question.ts";
@@ -17,7 +17,7 @@ import type { Redaction } from "./guard/redaction.ts";
 
 type Client = Pick<McpRequest, "revision" | "capabilities">;
 
-/** The first revision that has a word for it; absent: all have. */
+/** The first revision that has the capability. Absent if all revisions have it. */
 const FIRST_REVISION: Readonly<Partial<Record<ClientCapability, string>>> = {
   "elicitation.form": "2025-06-18",
   "elicitation.url": "2025-11-25",
@@ -28,7 +28,7 @@ export function supportsQuestion({ capabilities, revision }: Client, capability:
   return hasCapability(capabilities, capability) && revision.version >= (FIRST_REVISION[capability] ?? "");
 }
 
-/** Of the client's capabilities those that are declared to an upstream: what it may ask, and the extensions served here. */
+/** The client's capabilities to declare to an upstream: the questions it may ask, and the extensions served here. */
 export function toUpstreamCapabilities(client: Client): JsonObject {
   const supports = (capability: ClientCapability) => supportsQuestion(client, capability);
   const modes = { ...(supports("elicitation.form") && { form: {} }), ...(supports("elicitation.url") && { url: {} }) };
@@ -40,7 +40,7 @@ export function toUpstreamCapabilities(client: Client): JsonObject {
   };
 }
 
-/** Those that are declared to an upstream that can ask nothing, too. */
+/** Extensions to declare even to an upstream that cannot ask questions. */
 export function toUpstreamExtensions({ capabilities: { extensions } }: Pick<Client, "capabilities">): JsonObject {
   const apps = isObject(extensions) ? extensions[APPS_EXTENSION] : undefined;
   return apps === undefined ? {} : { extensions: { [APPS_EXTENSION]: apps } };
@@ -48,11 +48,14 @@ export function toUpstreamExtensions({ capabilities: { extensions } }: Pick<Clie
 
 interface NormalizedQuestion {
   readonly question: Question;
-  /** The result of the client as the upstream expects it. */
+  /** Converts the client's result to the form that the upstream expects. */
   readonly toUpstreamResult: (result: JsonObject) => JsonObject;
 }
 
-/** The question by its standard name; undefined: there is none. `docs/founding-documents.md` has the two other names. */
+/**
+ * The question under its standard method, or undefined if it is unknown. `docs/founding-documents.md` defines the two
+ * other names.
+ */
 export function normalizeQuestion(method: unknown, params: JsonObject): NormalizedQuestion | undefined {
   const unchanged = (result: JsonObject) => result;
   switch (method) {
@@ -98,12 +101,12 @@ export interface QuestionContext {
   readonly responseBudget: ResponseBudget;
 }
 
-/** It is held as a value and as a text. */
+/** A question is held both as a value and as text. */
 const MEMORY_FACTOR = 2;
 
 /**
- * Each question has a name of its own: an upstream may ask the same twice, and wants two answers. `waits`: is told that a
- * person is asked.
+ * Each question gets its own name, because an upstream that asks the same twice wants two answers. `onFirstQuestion`
+ * runs when a person is first asked.
  */
 export function createQuestionHandler(
   port: ClientRequester,
@@ -117,7 +120,7 @@ export function createQuestionHandler(
     const { question, toUpstreamResult } = normalized;
     const params = clientParamsOf(call.revision, question);
     if (typeof params === "string") return params;
-    // Others are asked while this one waits for a person, who may take an hour.
+    // Other questions may be open meanwhile: a person may take an hour to answer.
     const release = responseBudget.retain(MEMORY_FACTOR * JSON.stringify(params).length);
     count += 1;
     if (count === 1) onFirstQuestion?.();
@@ -129,14 +132,14 @@ export function createQuestionHandler(
       release();
     });
     const answer = answers?.get(request.digest);
-    // Without an answer there is nothing to say to the upstream; it hears that this client does not answer.
+    // Without an answer, the upstream is told that this client does not answer.
     return answer !== undefined && "result" in answer
       ? toUpstreamResult(upgradeAnswer(question, answer.result))
       : undefined;
   };
 }
 
-/** A text says what the revision has no words for: the upstream is told. */
+/** Returns a message for the upstream if the client's revision cannot express the question. */
 function clientParamsOf(revision: RevisionFeatures, question: Question): JsonObject | string | undefined {
   try {
     return downgradeQuestion(question, revision);

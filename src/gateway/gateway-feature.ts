@@ -1,4 +1,4 @@
-// Owns the feature `gateway()` as a Worker's author imports it: upstreams, and the endpoint on which a message names one.
+// The `gateway()` feature that authors import: upstreams, and the endpoint on which a message names its upstream.
 
 import { insecureTransportError } from "../auth/origin.ts";
 import type { BuiltInFeature, Bindings, BuiltInRoutes, GatewayEnvelope } from "../deployment/deployment.ts";
@@ -19,9 +19,12 @@ import { answer2026, handlePost, type BodyHandler } from "../endpoint/mcp.ts";
 import { respondAccepted, respondFailure } from "../endpoint/respond.ts";
 import type { EndpointTarget, Env, RequestContext } from "../endpoint/request-context.ts";
 
-/** Upstreams of tenants: `docs/gateway.md`. */
+/**
+ * Serves the MCP servers in `upstreams` of a tenant's document as the tenant's own, and adds the endpoint
+ * `/gateway/{tenant}`. See `docs/gateway.md`. Throws a TypeError for invalid options.
+ */
 export function gateway(options: GatewayOptions = {}): Feature {
-  // Upstreams are sent headers of clients.
+  // The gateway forwards client headers to upstreams, so plain HTTP is refused.
   const feature: BuiltInFeature = {
     ...createGatewayFeature(options),
     transportError: insecureTransportError,
@@ -31,8 +34,8 @@ export function gateway(options: GatewayOptions = {}): Feature {
 }
 
 /**
- * The endpoint `/gateway/{tenant}[/{profile}]`: a POST whose body holds a message and something beside it. It takes the steps of every
- * POST, then the feature that unwraps it answers. No sessions, streams of notifications or batches.
+ * The endpoint `/gateway/{tenant}[/{profile}]`. A POST body holds a message and its `server_id`. The request takes the
+ * same steps as any POST, and the gateway answers the unwrapped message. No sessions, notification streams or batches.
  */
 function envelopeRoutes(parse: (body: unknown) => GatewayEnvelope | Failure): BuiltInRoutes {
   const answerEnvelope: BodyHandler = async (authorized, accepted, { value }) => {
@@ -61,14 +64,14 @@ function envelopeRoutes(parse: (body: unknown) => GatewayEnvelope | Failure): Bu
   };
 }
 
-/** undefined: no tenant is named. */
+/** Returns undefined if no tenant is named, or if the path has further segments. */
 function parseEndpointTarget({ url }: Request, mount: string): EndpointTarget | undefined {
   const [, tenant, profile = null, ...more] = stripMountPath(mount, new URL(url).pathname).split("/").filter(Boolean);
   if (tenant === undefined || more.length > 0) return undefined;
   return { tenant, profile, path: profile === null ? `/${tenant}` : `/${tenant}/${profile}` };
 }
 
-/** Each call stands for itself: a session that a header names is none of this endpoint's. */
+/** Each call is independent, so a session header is ignored. */
 async function answerEnvelopedMessage(
   authorized: Parameters<BodyHandler>[0],
   accepted: Parameters<BodyHandler>[1],

@@ -1,5 +1,5 @@
-// Owns what only a tenant's authority may decide about its upstreams: who reads one now, when it is read next, and which
-// of two that list the same URI has it. Refuses to speak to any upstream: isolates do.
+// The tenant object's state for upstreams: which isolate refreshes one now, when the next refresh is due, and which
+// upstream owns a URI that several list. Only isolates talk to upstreams.
 
 import type { Actor } from "../tenants/object/policy-records.ts";
 import { secretsUpdatedAt } from "../tenants/object/secret-methods.ts";
@@ -10,60 +10,61 @@ import { toUpstreamEvents } from "./operate/upstream-events.ts";
 import { isReportable, logState, toReadState, type ReadState, type StateChange } from "./operate/state-log.ts";
 import { deleteUnknownReviews } from "./review/review-store.ts";
 
-/** How long whoever was told to read an upstream may take, before somebody else is told. */
+/** How long one isolate may take for a refresh before another may claim it. */
 export const CLAIM_MS = 90_000;
 const FIRST_RETRY_MS = 5_000;
 const MAX_RETRY_MS = 600_000;
-/** However long a server asks to be left alone: it may have said so once, by mistake. */
+/** Caps a server's Retry-After, which may be a mistake. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
-/** What is listed is not read again sooner than this, whoever asks. */
+/** Minimum time between two refreshes, whoever requests them. */
 const MIN_INTERVAL_MS = 5_000;
-/** How long an upstream stays as one deployment configures it, where another one says something else. */
+/** How long one deployment's configuration stays before another deployment's replaces it under the same policy. */
 const CONFIG_TURN_MS = 15_000;
-/** By so much two machines may differ on what time it is. */
 const CLOCK_SKEW_MS = 5_000;
 
 interface RefreshTarget {
   readonly id: string;
   readonly config: string;
-  /** Stands for what may keep it from being read beside its configuration; absent: nothing does. */
+  /**
+   * A digest of what else decides whether this upstream can be read: its service grant, the exposed services and the
+   * outbound allow list. A change makes a failing upstream due again.
+   */
   readonly allowed?: string;
 }
 
 export interface RefreshClaimRequest {
-  /** Of the policy under which this is asked: what an older one says of an upstream changes nothing. */
+  /** Revision of the caller's policy. An older policy does not change an upstream's configuration. */
   readonly revision: number;
-  /** All that are enabled, each with `configOf` it. */
+  /** All enabled upstreams, each with its `configOf`. */
   readonly upstreams: readonly RefreshTarget[];
-  /** The ids of those that are switched off: what was approved of them is kept. */
+  /** Ids of disabled upstreams. Their reviews are kept. */
   readonly idle?: readonly string[];
-  /** How many of them may be claimed; absent: all. */
+  /** Maximum number to claim. Absent means all. */
   readonly limit?: number;
-  /** Of this ask alone: made once more, because nobody heard what was claimed, it is told the same. */
+  /** Unique to this request. A retry after a lost answer gets the same claims. */
   readonly claimId?: string;
 }
 
 export interface RefreshClaimResult {
-  /** Those that whoever asked shall read now. */
+  /** Ids that the caller must refresh now. */
   readonly claimed: readonly string[];
-  /** When to ask again, milliseconds since the epoch. */
+  /** When to call again, milliseconds since the epoch. */
   readonly nextAt: number;
-  /** The ask is of the current policy: what it does not name is not an upstream any more. */
+  /** The request is under the current policy, so an upstream that it does not name no longer exists. */
   readonly isCurrent: boolean;
-  /** Others could be claimed, too. */
   readonly hasMore?: boolean;
 }
 
 export interface RefreshResult {
   readonly id: string;
   readonly config: string;
-  /** Why it could not be read; null: it was. */
+  /** null if the refresh succeeded. */
   readonly why: string | null;
-  /** What is missing of what it lists, as a list says it; null or absent: nothing. */
+  /** Gaps of the catalog in words, as `describeGaps` returns them. Absent or null if there are none. */
   readonly missing?: string | null;
-  /** It is read again after so many milliseconds at the soonest; after failures `settle` makes it longer. */
+  /** Minimum milliseconds until the next refresh. Failures back off further. */
   readonly afterMs: number;
-  /** From 0 to 1: spreads what would come back at the same moment. */
+  /** From 0 to 1. Spreads refreshes that would be due at the same moment. */
   readonly jitter: number;
 }
 
@@ -73,37 +74,43 @@ export interface UriClaim extends Pick<RefreshResult, "id" | "config"> {
   readonly uris: readonly string[];
 }
 
-/** Where the reading of an upstream stands; times are milliseconds since the epoch. */
+/** Refresh state of one upstream. Times are milliseconds since the epoch. */
 export interface RefreshState {
   readonly id: string;
   readonly config: string;
   readonly dueAt: number;
-  /** Until then somebody may be reading it. */
+  /** An isolate may be refreshing the upstream until then. */
   readonly claimedUntil: number;
-  /** 0: nobody has read it yet. */
+  /** 0 if the upstream has never been read. */
   readonly readAt: number;
 }
 
 export interface GatewayMethods {
   readonly claimDue: (request: RefreshClaimRequest) => RefreshClaimResult;
-  /** As `due`, for one that an operator wants read now: claims it unless somebody reads it already. */
+  /**
+   * Claims one upstream at an operator's request. Returns false if it is being refreshed, or if its configuration
+   * differs.
+   */
   readonly tryClaim: (request: RefreshClaimRequest, id: string, actor: Actor) => boolean;
   readonly getRefreshStates: () => readonly RefreshState[];
-  /** Since when it cannot be read (milliseconds since the epoch); null: it can, or is configured anew. */
+  /**
+   * Since when the upstream has been failing, milliseconds since the epoch. Returns null if it works, or if its
+   * configuration changed.
+   */
   readonly completeRefresh: (result: RefreshResult) => number | null;
   /**
-   * It could not be read just now: since when (as `settle`). Whoever read it still has it, to write down why, lest the next
-   * one who reads it be overtaken by that.
+   * Records a failure and returns since when the upstream has been failing, as `completeRefresh`. The caller keeps its
+   * claim until it has written the failure note, so that a later refresh cannot be overwritten by that note.
    */
   readonly recordFailure: (ref: UpstreamConfigRef) => number | null;
   /**
-   * To be called when an upstream said that its lists have changed, or answered in another way than before. Gives when it will
-   * be read again (milliseconds since the epoch).
+   * Makes a refresh due because the upstream announced changed lists or answered unlike before. Returns when it will be
+   * read, milliseconds since the epoch.
    */
   readonly markStale: (id: string) => number;
   /**
-   * Makes the upstream the owner of each of these URIs that has none; gives those that another one has. null: it is
-   * configured anew or gone, so what was read of it is not to be kept.
+   * Makes the upstream the owner of each URI that has none, and returns those that another upstream owns. Returns null
+   * if the upstream was reconfigured or removed; its catalog must then be dropped.
    */
   readonly claimUris: (uriClaim: UriClaim) => readonly (readonly [uri: string, owner: string])[] | null;
 }
@@ -118,16 +125,16 @@ interface UpstreamRow {
   read_at: number;
   failures: number;
   failing_since: number | null;
-  /** What the log was told last; null: nothing, of this configuration. */
+  /** The state that was last logged. null if none was logged for this configuration. */
   said: ReadState | null;
-  /** As it was asked for last. */
+  /** `allowed` of the last request. */
   allowed: string | null;
 }
 
 export const gatewayStore: Store<GatewayMethods, TenantHost> = {
   name: "gateway",
   methods: {
-    // Each claim says of which ask it is.
+    // A `claimId` makes claims idempotent.
     claimDue: { idempotent: true },
     tryClaim: { idempotent: true },
     getRefreshStates: { idempotent: true },
@@ -187,7 +194,7 @@ function rowOf(sql: SqlStorage, id: string): UpstreamRow | undefined {
 
 function claimDueRows(host: TenantHost, claims: LastClaims, request: RefreshClaimRequest): RefreshClaimResult {
   const { sql } = host;
-  // One time for all of it: what is entered here is due here.
+  // One timestamp for the transaction, so that a row inserted now is due now.
   const now = host.now();
   const isCurrent = syncUpstreams(host, request, now);
   const claimed: string[] = [];
@@ -202,7 +209,7 @@ function claimDueRows(host: TenantHost, claims: LastClaims, request: RefreshClai
     claims.set(id, request.claimId);
     claimed.push(id);
   }
-  // What is being read is asked for again when its reader must be done, and not before.
+  // An upstream that is being refreshed is not due again before its claim expires.
   const query = "SELECT min(max(due_at, claimed_until)) AS at FROM upstreams";
   const next = sql.exec<{ at: number | null }>(query).one().at;
   return { claimed, nextAt: Math.max(next ?? Infinity, now + 1000), isCurrent, hasMore };
@@ -226,17 +233,20 @@ function tryClaimRow(
   return true;
 }
 
-/** It is as whoever asks knows it, and nobody reads it. */
+/** Has the configuration that the caller knows, and no isolate is refreshing it. */
 function isFree(row: UpstreamRow, { config, now }: { readonly config: string; readonly now: number }): boolean {
   return row.config === config && row.claimed_until <= now;
 }
 
-/** It is due when its reader must be done. An earlier time there says that somebody wants it read after this. */
+/**
+ * Sets `due_at` to the end of the claim. An earlier `due_at` then shows that the upstream was marked stale during the
+ * refresh.
+ */
 function claimRow({ sql }: TenantHost, { id }: UpstreamRow, now: number): void {
   sql.exec("UPDATE upstreams SET due_at = ?1, claimed_until = ?1 WHERE id = ?2", now + CLAIM_MS, id);
 }
 
-/** The rows become what the ask says; whether that is of the current policy. */
+/** Updates the rows from the request. Returns whether the request is under the current policy. */
 function syncUpstreams(
   host: TenantHost,
   { revision, upstreams, idle = [] }: RefreshClaimRequest,
@@ -269,7 +279,7 @@ function upsertUpstream(sql: SqlStorage, target: RefreshTarget, { revision, now,
     return;
   }
   if (row && revision < row.revision) return;
-  // Of one policy two deployments may say different things, each as long as both are served: they take turns.
+  // Two deployments of one policy may configure an upstream differently while both are served, so they take turns.
   const at = row?.revision === revision ? Math.max(now, row.read_at + CONFIG_TURN_MS, row.claimed_until) : now;
   sql.exec(
     `INSERT OR REPLACE INTO upstreams
@@ -287,7 +297,7 @@ function upsertUpstream(sql: SqlStorage, target: RefreshTarget, { revision, now,
 
 const SET_RETRY = `failures = 0, due_at = min(due_at, max(?, read_at + ${MIN_INTERVAL_MS}))`;
 
-/** What could not be read may be, since it is allowed what it was not. */
+/** A failing upstream may succeed now, because what it may reach has changed. */
 function retryAllowed(
   sql: SqlStorage,
   { id, allowed, now }: Pick<UpstreamRow, "id" | "allowed"> & { readonly now: number },
@@ -297,23 +307,23 @@ function retryAllowed(
 }
 
 /**
- * What could not be read may be since a secret was set: it is due, and where that was not it, or whoever reads it has the
- * old one, soon again. Only for who knows the policy with that secret.
+ * A failing upstream may succeed after a secret was set, so it becomes due. If it fails again with the old secret or
+ * for another reason, the retry comes soon. Only for a caller that knows the policy with that secret.
  */
 function retryAfterSecretChange(host: TenantHost, now: number): void {
   const setAt = secretsUpdatedAt(host.sql);
-  // Of a clock that was ahead: until then each look would have them read.
+  // The timestamp is from a clock that was ahead: it would make every request trigger a refresh until then.
   if (setAt > now + CLOCK_SKEW_MS) return;
   const update = `UPDATE upstreams SET ${SET_RETRY} WHERE failing_since IS NOT NULL AND read_at <= ?`;
   host.sql.exec(update, now, setAt);
 }
 
-/** Of another configuration; the log hears that it works again where it heard that it did not. */
+/** State to log after a configuration change: a failing upstream stays "unread", so that its recovery is logged. */
 function loggedStateAfterChange(row: UpstreamRow | undefined): ReadState | null {
   return row && row.failing_since !== null ? "unread" : null;
 }
 
-/** A clock that was ahead and is right again left times that nobody lives to see. */
+/** Repairs times far in the future, left by a clock that was ahead and has been corrected. */
 function clampTimes(sql: SqlStorage, now: number): void {
   const update = `UPDATE upstreams SET due_at = ?1, claimed_until = 0, read_at = min(read_at, ?1)
     WHERE read_at > ?1 + ?2 OR claimed_until > ?1 + ?2 + ${CLAIM_MS} OR (read_at = 0 AND due_at > ?1 + ?2 + ${CLAIM_MS})`;
@@ -330,7 +340,7 @@ function deleteUnknown(sql: SqlStorage, known: ReadonlySet<string>): void {
 
 interface CompletionResult {
   readonly since: number | null;
-  /** Tells the log, where there is something to tell. */
+  /** Writes the log line, if there is something to log. Runs after the transaction. */
   readonly writeLog?: () => void;
 }
 
@@ -340,7 +350,8 @@ function completeRow(host: TenantHost, result: RefreshResult): CompletionResult 
   const now = host.now();
   const row = rowOf(sql, id);
   if (row?.config !== config) {
-    // Its configuration has changed meanwhile. Whoever reads what it is now may have written before this one did.
+    // The configuration changed meanwhile. A reader of the new configuration may have finished before this one, so the
+    // upstream is due again.
     if (why === null) sql.exec("UPDATE upstreams SET due_at = min(due_at, ?) WHERE id = ?", now, id);
     return { since: null };
   }
@@ -356,7 +367,7 @@ function completeRow(host: TenantHost, result: RefreshResult): CompletionResult 
   return writeLog ? { since, writeLog } : { since };
 }
 
-/** Tells people of it; gives what tells the log, where that is news. */
+/** Emits events for people, and returns the function that logs the change if it is worth logging. */
 function reportChange({ emitEvent: tell }: TenantHost, change: StateChange): CompletionResult["writeLog"] {
   if (tell) toUpstreamEvents(change).forEach(tell);
   return isReportable(change) ? () => logState(change) : undefined;
@@ -369,7 +380,7 @@ function nextDueAt(row: UpstreamRow, { why, afterMs, jitter, failures, now }: Du
   const backOff = Math.min(FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 10), MAX_RETRY_MS);
   const wait = why === null ? afterMs : Math.min(Math.max(afterMs, backOff), MAX_RETRY_AFTER_MS);
   const at = now + wait * (1 + jitter / 5);
-  // What it listed may have changed after it was read.
+  // An upstream marked stale during its refresh may have changed after it was read.
   const wasMarkedStale = why === null && row.due_at < row.claimed_until;
   return Math.round(wasMarkedStale ? Math.min(at, now + MIN_INTERVAL_MS) : at);
 }

@@ -1,4 +1,4 @@
-// Owns the gateway as a feature: the MCP servers elsewhere that a tenant's document names, offered as the tenant's own.
+// The gateway feature without its HTTP endpoint: MCP servers in a tenant's document, served as the tenant's own.
 
 import { overflowStore } from "./budget/overflow-store.ts";
 import { findBrokenBudgets } from "./budget/truncate-result.ts";
@@ -16,21 +16,25 @@ import { findBrokenUpstreams, MAX_UPSTREAMS } from "./upstream-rules.ts";
 import { createUpstreamSources } from "./upstream-source.ts";
 
 export interface GatewayOptions {
-  /** Service bindings that upstreams may be, where an operator grants them: `{ BILLING: (env) => env.BILLING }`. */
+  /**
+   * Service bindings that upstreams may use if an operator grants them to the tenant, such as `{ BILLING: (env) =>
+   * env.BILLING }`.
+   */
   readonly serviceBindings?: Services;
   /**
-   * The most pages that one reading takes of all lists of an upstream. Each is a subrequest, of which the free plan of
-   * Cloudflare allows 50 in an invocation: there 30 leave room for the rest.
+   * Maximum pages that one refresh reads over all lists of an upstream. Unlimited by default. Each page is a
+   * subrequest. Cloudflare's free plan allows 50 per invocation, so 30 is a good value there.
    */
   readonly pages?: number;
   /**
-   * Which upstreams a tenant's own administrator may write, where neither its document nor a base says so with
-   * `upstreamBounds`: `{ hosts: ["*.example.com"], most: 5 }`. Without it: none.
+   * Upstreams that a tenant's own administrator may configure, such as `{ hosts: ["*.example.com"], most: 5 }`. `hosts`
+   * are lower-case names or `*.` patterns with an optional port; `most` is a number of upstreams. Applies if neither
+   * the tenant's document nor its base has `upstreamBounds`. Default: none.
    */
   readonly bounds?: UpstreamBounds;
 }
 
-/** Throws a TypeError that names what is wrong. */
+/** Throws a TypeError that names the invalid value. */
 function checkBounds(bounds: UpstreamBounds): void {
   const { hosts = [], most = 0 } = bounds;
   assertKnownKeys("gateway: bounds", bounds, "hosts most");
@@ -45,7 +49,7 @@ function checkBounds(bounds: UpstreamBounds): void {
   }
 }
 
-/** All of it but the endpoint `/gateway`, which is the business of who answers HTTP. */
+/** Everything except the endpoint `/gateway`, which belongs to the HTTP layer. */
 export function createGatewayFeature(options: GatewayOptions): GatewayFeature {
   assertKnownKeys("gateway", options, "serviceBindings pages bounds");
   const { serviceBindings: services = {}, pages = Infinity, bounds } = options;

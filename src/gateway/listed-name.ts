@@ -1,5 +1,5 @@
-// The two names of what an upstream offers: the one that policy compares, and the one that is listed. Both are the same
-// whatever its neighbours are called.
+// The two names of an upstream's definition: the policy name, which rules compare, and the listed name, which clients
+// see. Neither depends on other upstreams.
 
 import { LISTED_NAME } from "../protocol/client-rules.ts";
 
@@ -8,12 +8,14 @@ const SEPARATOR = "__";
 const HASH_CHARACTERS = 10;
 const LISTED_HASH_CHARACTERS = 8;
 
-/** `ID__OWN`: documents, suspensions, blocks, limits and records have this name alone, and it can be called. */
+/** `ID__OWN`. Documents, suspensions, blocks, limits and records use only this name. Clients may call it too. */
 export function policyName(id: string, own: string): string {
   return `${id}${SEPARATOR}${own}`;
 }
 
-/** The policy name where every client takes it, else one that is made of it and ends with a hash of the own name. */
+/**
+ * The policy name if every client accepts it. Otherwise a name derived from it that ends with a hash of the own name.
+ */
 export function listedName(id: string, own: string): string {
   const fullName = policyName(id, own);
   if (LISTED_NAME.test(fullName)) return fullName;
@@ -21,13 +23,13 @@ export function listedName(id: string, own: string): string {
   return `${prefix}-${hashOf(own).slice(-LISTED_HASH_CHARACTERS)}`;
 }
 
-/** The id of the upstream in a listed name, and what follows it; undefined for a name that has none. */
+/** Splits a listed name into the upstream's id and the rest. Returns undefined if it has no id. */
 export function splitName(listed: string): { readonly id: string; readonly rest: string } | undefined {
   const at = listed.indexOf(SEPARATOR);
   return at <= 0 ? undefined : { id: listed.slice(0, at), rest: listed.slice(at + SEPARATOR.length) };
 }
 
-/** 50 bits of two mixed products. Whoever makes two names meet in it harms only the upstream that lists both. */
+/** A 50-bit hash that is not collision resistant. A forged collision harms only the upstream that lists both names. */
 export function hashOf(text: string): string {
   let a = 0xdeadbeef;
   let b = 0x41c6ce57;

@@ -1,5 +1,5 @@
-// Reads everything that an upstream lists, to the last page, within limits that no upstream can exceed. What is too much is
-// left out and said; a list that cannot be read is missing alone.
+// Reads all lists of an upstream to the last page, within limits that no upstream can exceed. The rest is left out
+// and reported. If one list fails, the others are still read.
 
 import type { ListedKind } from "../protocol/definition.ts";
 import { McpFault, type Fault } from "../mcp-client/fault.ts";
@@ -17,32 +17,31 @@ import type { UpstreamLink } from "./upstream-link.ts";
 
 export interface CatalogLimits {
   readonly definitions: number;
-  /** With `CONTAINER_BYTES` for each object and list. */
+  /** Includes `CONTAINER_BYTES` for each object and list. */
   readonly bytes: number;
-  /** Of one list. */
+  /** Per list. */
   readonly pages: number;
-  /** Of all lists together; absent: as many as they may have. */
+  /** Over all lists. Absent means no total limit. */
   readonly totalPages?: number;
 }
 
-/** The section has 2 MiB, of which what is said about the definitions takes a little. */
+/** A section may have 2 MiB. The facts about the definitions need part of that. */
 export const CATALOG_LIMITS: CatalogLimits = { definitions: 1000, bytes: 2 * 1024 * 1024 - 96 * 1024, pages: 200 };
 
-/** With the most pages that the Worker's author has one reading take. */
 export function limitsWithTotalPages(totalPages: number): CatalogLimits {
   return { ...CATALOG_LIMITS, totalPages };
 }
 
-/** Servers of an earlier revision may complete without saying so. */
+/** Servers of earlier revisions may support completion without declaring it. */
 const COMPLETIONS_SINCE = "2025-03-26";
-/** How many quarantined definitions are named; the others are counted. */
+/** How many quarantined definitions are named. Others are only counted. */
 const MAX_QUARANTINED = 100;
 const MAX_INSTRUCTIONS = 20_000;
-/** What is left out takes time, too: so much is looked at, and no more. */
+/** Rejected definitions cost time too, so at most this multiple of the limits is inspected. */
 const INSPECT_FACTOR = 8;
-/** All of them are remembered while a list is read. */
+/** Every cursor of a list is remembered while the list is read. */
 const MAX_CURSOR = 16_384;
-/** A page may have more than fit; what a message may have in all is limited where it is received. */
+/** A page may have more items than fit. The transport limits the size of the message. */
 const MAX_ON_PAGE = 100_000;
 
 const LISTS: readonly { readonly kind: ListedKind; readonly method: string; readonly capability: string }[] = [
@@ -58,18 +57,16 @@ interface ListPage {
   readonly cache: CacheHint | undefined;
 }
 
-/** What is read, while it is read. */
 class CatalogCollector {
   readonly texts: Record<ListedKind, string[]> = { tools: [], prompts: [], resources: [], resourceTemplates: [] };
   readonly quarantined: Quarantined[] = [];
   readonly #id: string;
   readonly #limits: CatalogLimits;
-  /** By the name under which each would be listed. */
+  /** By listed name. */
   readonly #definitions = new Map<string, { readonly own: string; readonly text: string }>();
   unnamed = 0;
-  /** What was not read, in words. */
   readonly omissions: string[] = [];
-  /** There is room for no more, in no list. */
+  /** A limit is reached, for all lists. */
   isFull = false;
   cache: CacheHint | undefined;
   #count = 0;
@@ -82,7 +79,7 @@ class CatalogCollector {
     this.#limits = limits;
   }
 
-  /** A page is to be read. false: there were as many as there may be. */
+  /** Counts a page. Returns false if the page limit is reached. */
   takePage(): boolean {
     const { totalPages = Infinity } = this.#limits;
     if (this.#pages >= totalPages) return this.#reachLimit(`more than ${totalPages} pages, the most that are read`);
@@ -90,7 +87,7 @@ class CatalogCollector {
     return true;
   }
 
-  /** false: there is no room for more. */
+  /** Returns false if a limit is reached. */
   add(kind: ListedKind, text: string): boolean {
     const { definitions, bytes } = this.#limits;
     this.#inspectedLength += text.length;
@@ -104,7 +101,7 @@ class CatalogCollector {
     const own = String((wire as JsonObject)[KEY_OF[kind]]);
     const key = listKeyOf(kind, own, this.#id);
     const duplicate = this.#definitions.get(key);
-    // What has the name itself stays, whichever comes first.
+    // A definition whose listed name is its policy name wins over one whose listed name was derived, in any order.
     const isChanged = key !== `${kind} ${policyName(this.#id, own)}`;
     if (duplicate && (duplicate.own === own || isChanged)) return this.quarantine(kind, wire, DUPLICATE);
     const encoded = new TextEncoder().encode(text);
@@ -117,7 +114,7 @@ class CatalogCollector {
     }
     this.#count += 1;
     this.#bytes += size;
-    // A piece of a page keeps all of that page in memory.
+    // Copies the text: a slice would keep the whole page in memory.
     const copy = new TextDecoder().decode(encoded);
     this.#definitions.set(key, { own, text: copy });
     this.texts[kind].push(copy);
@@ -133,7 +130,7 @@ class CatalogCollector {
     return true;
   }
 
-  /** A list may be kept for as long as each of its pages may. */
+  /** The result lives as long as the shortest-lived page, and is public only if every page is. */
   mergeCacheHint(cache: CacheHint): void {
     const { ttlMs, cacheScope } = this.cache ?? cache;
     const isPublic = cacheScope === "public" && cache.cacheScope === "public";
@@ -149,26 +146,26 @@ class CatalogCollector {
 
 const DUPLICATE = { why: "is listed twice" };
 
-/** Two definitions with the same one could not be told apart by a client. */
+/** A client could not tell apart two definitions with the same key. */
 function listKeyOf(kind: ListedKind, own: string, id: string): string {
   return `${kind} ${KEY_OF[kind] === "name" ? listedName(id, own) : own}`;
 }
 
 export interface ReadCatalogOptions {
   readonly id: string;
-  /** The configuration with which it is read. */
+  /** Configuration with which the upstream is read. */
   readonly config: string;
   readonly limits?: CatalogLimits;
-  /** Milliseconds for all lists. One that does not answer leaves half of what is left. */
+  /** Milliseconds for all lists. One list that does not answer takes at most half of the remaining time. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
-  /** Why a list could not be read, in words for who will see them. */
+  /** Describes a failed list in words that its callers may see. */
   readonly describeFault: (fault: Fault) => string;
-  /** Whether all is to be read once more after this. */
+  /** If true, the whole read stops, to be repeated. */
   readonly isFatal?: (fault: Fault) => boolean;
 }
 
-/** Throws an `McpFault` where none of the lists can be read. */
+/** Throws an `McpFault` if no list can be read. */
 export async function readCatalog(link: UpstreamLink, options: ReadCatalogOptions): Promise<UpstreamCatalog> {
   const collector = new CatalogCollector(options.id, options.limits ?? CATALOG_LIMITS);
   const faults = await readLists(link, options, collector);
@@ -199,7 +196,6 @@ export async function readCatalog(link: UpstreamLink, options: ReadCatalogOption
   return { ...facts, texts };
 }
 
-/** Why lists could not be read, by kind. */
 async function readLists(
   link: UpstreamLink,
   { limits = CATALOG_LIMITS, timeoutMs, signal, isFatal = () => false }: ReadCatalogOptions,
@@ -207,7 +203,7 @@ async function readLists(
 ): Promise<ReadonlyMap<ListedKind, McpFault>> {
   const deadline = Date.now() + timeoutMs;
   const faults = new Map<ListedKind, McpFault>();
-  // Some servers have tools and declare nothing.
+  // Some servers have tools without declaring them.
   const lists = LISTS.filter(({ kind, capability }) => kind === "tools" || isDeclared(link.capabilities[capability]));
   for (const list of lists) {
     if (collector.isFull) break;
@@ -232,7 +228,7 @@ async function readLists(
   return faults;
 }
 
-/** Some servers declare with `true` or a list. */
+/** Some servers declare a capability with `true` or an array. */
 function isDeclared(capability: unknown): boolean {
   return capability === true || (typeof capability === "object" && capability !== null);
 }
@@ -244,14 +240,14 @@ const KIND_LABELS: Readonly<Record<ListedKind, string>> = {
   resourceTemplates: "resource templates",
 };
 
-/** Ends the reading of one list in time, or when all of it ends. */
+/** Aborts the reading of one list on timeout, or when the whole read is aborted. */
 class ListTimeout {
   readonly #late = new AbortController();
   readonly #timer: ReturnType<typeof setTimeout>;
   readonly signal: AbortSignal;
 
   constructor(afterMs: number, parent: AbortSignal | undefined) {
-    // In whole seconds: what is said of a list is kept, and is to be the same each time.
+    // Rounded to whole seconds: the text is stored, and must not differ between reads.
     const rounded = Math.ceil(afterMs / 1000) * 1000;
     const late = new McpFault({ kind: "timeout", stage: "total", afterMs: rounded, sent: "perhaps" });
     this.#timer = setTimeout(() => this.#late.abort(late), afterMs);
@@ -291,7 +287,7 @@ async function readList(
   collector.omissions.push(`its list of ${kind} has more than ${pages} pages`);
 }
 
-/** undefined: the upstream has no such list, whatever it declared. */
+/** Returns undefined if the upstream does not have this list, whatever it declared. */
 async function readPage(
   link: UpstreamLink,
   kind: ListedKind,
@@ -319,7 +315,7 @@ function parseCacheHint(members: ReadonlyMap<string, string>): CacheHint | undef
   const ttlMs: unknown = JSON.parse(members.get("ttlMs") ?? "null");
   const cacheScope: unknown = JSON.parse(members.get("cacheScope") ?? "null");
   if (typeof ttlMs !== "number" || !(ttlMs >= 0)) return undefined;
-  // "1e400" reads as Infinity, which JSON cannot write.
+  // "1e400" parses as Infinity, which JSON cannot write.
   return {
     ttlMs: Math.min(Math.floor(ttlMs), Number.MAX_SAFE_INTEGER),
     cacheScope: cacheScope === "public" ? "public" : "private",

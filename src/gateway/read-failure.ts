@@ -1,16 +1,18 @@
-// Why an upstream, or one of its lists, could not be read: for everybody who is served by it, and what operators are told beside.
+// Why an upstream, or one of its lists, could not be read: the reason for all callers, and details for operators only.
 
 import { describeFault, type Fault } from "../mcp-client/fault.ts";
 import { rpcErrorOf } from "../mcp-client/message.ts";
 import { truncateWords } from "../mcp-client/error-reason.ts";
 import type { Cause, CauseCode } from "../protocol/cause.ts";
 
-/** For lists. The words of a refusal are the server's, and may say something of the credential that all callers share. */
+/**
+ * The server's own words are left out, because they may reveal something about the credential that all callers share.
+ */
 export function describeReadFault(fault: Fault, timeoutMs: number): string {
   if (fault.kind === "refused") {
     const { status } = fault.http;
     const code = rpcErrorOf(fault.error)?.code ?? 0;
-    // A status says more than the code: 401 with an error in it is no other 401.
+    // The HTTP status says more than the code: a 401 is a 401, whatever error is in its body.
     return status < 400 ? `the server refused to list (${code})` : `the server answered ${status} (${code})`;
   }
   if (fault.kind === "unresumable")
@@ -19,7 +21,7 @@ export function describeReadFault(fault: Fault, timeoutMs: number): string {
   return describeFault("reason" in fault ? { ...fault, reason: undefined } : fault);
 }
 
-/** Why something is missing: in words for people, and as codes for programs. */
+/** Why something is missing: text for people, codes for programs. */
 export interface Reason {
   readonly why: string;
   readonly causes: readonly Cause[];
@@ -56,7 +58,7 @@ const BY_STATUS: Readonly<Record<number, CauseCode>> = {
   503: "overloaded",
 };
 
-/** `unreadReason` as a code. */
+/** The code that corresponds to `describeReadFault`. */
 export function causeOf(fault: Fault): CauseCode {
   if (fault.kind !== "refused" && fault.kind !== "status") return BY_KIND[fault.kind];
   const { status } = fault.http;
@@ -64,7 +66,7 @@ export function causeOf(fault: Fault): CauseCode {
   return BY_STATUS[status] ?? (status >= 500 ? "server-failed" : "request-refused");
 }
 
-/** For operators alone, to be shown behind the reason: the server's words, or where a redirect leads. */
+/** Only for operators, appended to the reason: the server's words, or the host of a redirect. */
 export function operatorDetail(fault: Fault, secrets: readonly string[]): string | undefined {
   const host = redirectHost(fault, secrets);
   if (host !== undefined) return `it leads to ${host}`;
@@ -74,7 +76,6 @@ export function operatorDetail(fault: Fault, secrets: readonly string[]): string
   return message === "" ? undefined : `it says: ${truncateWords(message, MAX_MESSAGE)}`;
 }
 
-/** `why`, for who may see it all. */
 export function withDetail(why: string, detail: string | undefined): string {
   return detail === undefined ? why : `${why}; ${detail}`;
 }
@@ -86,11 +87,14 @@ function serverMessageOf(fault: Fault): string {
   return "reason" in fault ? (fault.reason ?? "") : "";
 }
 
-/** As in a `Location`: of letters, digits, dots, hyphens and a port, or an address in brackets. */
+/** A host as in a `Location`: letters, digits, dots, hyphens and a port, or an address in brackets. */
 const HOST = /^[a-z0-9.\-_:[\]]{1,261}$/;
 const MIN_SECRET_LENGTH = 8;
 
-/** Refuses what is no web address, and a host with a credential in it, which a server that was sent one could put there. */
+/**
+ * Returns undefined for a non-web URL. Also for a host that contains a credential: a server that received one could put
+ * it there.
+ */
 function redirectHost(fault: Fault, secrets: readonly string[]): string | undefined {
   if (fault.kind !== "redirect" || fault.location === undefined) return undefined;
   const { protocol, host } = new URL(fault.location);

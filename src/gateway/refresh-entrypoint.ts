@@ -1,6 +1,6 @@
-// Owns reading one upstream's definitions anew, in an invocation of its own: what was read becomes a section of the
-// tenant's lease, and what could not be read becomes a note beside the last good one. Sessions are ended here too, for the
-// object that keeps them. Only the Worker itself reaches it.
+// Refreshes one upstream's catalog in an invocation of its own. The result becomes a section of the tenant's policy; a
+// failure becomes a note beside the last good catalog. Also ends upstream sessions for the Durable Object that stores
+// them. Reachable only from the Worker itself.
 
 import type { Cause } from "../protocol/cause.ts";
 import type { ListedKind } from "../protocol/definition.ts";
@@ -55,19 +55,22 @@ export interface RefreshRequest {
   readonly id: string;
   readonly config: string;
   readonly upstream: UpstreamDocument;
-  /** The headers with the secrets filled in; or why they could not be. */
+  /** Headers with the secrets filled in, or the reason why they could not be. */
   readonly resolvedHeaders: ResolvedHeaders | Reason;
   readonly clientInfo: JsonObject;
-  /** The hash of the section with what was read last; absent: there is none. */
+  /** Hash of the section from the last read. Absent if there is none. */
   readonly lastSection?: string | undefined;
-  /** The `uris` of all upstreams. What one of them covers is decided here; only other URIs are claimed at the authority. */
+  /**
+   * `uris` of all upstreams. URIs that these prefixes cover are decided here; the tenant object is asked only about the
+   * others.
+   */
   readonly prefixes: readonly UriPrefix[];
 }
 
 export interface RefreshRpc {
   /**
-   * Resolves when the upstream was read, or a note was written why it could not be. What it resolves with is a failure on our
-   * side, which only an operator is shown. Rejects where not even a note could be written.
+   * Resolves when the catalog or a failure note has been written. The value is an internal error for operators only, or
+   * undefined. Rejects if not even the note could be written.
    */
   refresh(request: RefreshRequest): Promise<string | undefined>;
 }
@@ -77,12 +80,12 @@ interface RefreshEnv extends OutboundVars {
 }
 
 /**
- * How long all of an upstream's lists together may take. Whoever asked may end half a minute after it began, and what goes on
- * after that has as long: what was found must be written down by then.
+ * Time limit for all lists of an upstream. The caller may end half a minute after it began, and `waitUntil` work gets
+ * about as long after that. The result must be written by then.
  */
 const READ_TIMEOUT_MS = 40_000;
 const DEFAULT_TTL_MS = 300_000;
-/** Where one of the lists could not be read. */
+/** Applies if one of the lists could not be read. */
 const UNREAD_TTL_MS = 60_000;
 const MIN_TTL_MS = 10_000;
 const MAX_TTL_MS = 3_600_000;
@@ -90,21 +93,18 @@ const MAX_TTL_MS = 3_600_000;
 export const catalogSection = (id: string): string => `upstream:${id}`;
 export const failureSection = (id: string): string => `upstream-failing:${id}`;
 
-/** What a section says of an upstream that could not be read. */
 export interface FailureNote {
   readonly of: string;
   readonly since: number;
   readonly why: string;
   readonly causes?: readonly Cause[];
-  /** For operators alone: `operatorDetail`. */
+  /** For operators only; see `operatorDetail`. */
   readonly detail?: string | undefined;
 }
 
-/** As the entrypoint finds it. */
 export interface GatewayFeature extends BuiltInFeature {
-  /** What the Worker's author exposes. */
+  /** Service bindings that the Worker's author exposes. */
   readonly services: Services;
-  /** The most that one reading takes. */
   readonly maxPages: number;
 }
 
@@ -113,7 +113,7 @@ export class UpstreamRefreshes extends WorkerEntrypoint<RefreshEnv> implements R
     const { services, maxPages: pages } = requireFeature("gateway").feature as GatewayFeature;
     const runtime = { env: this.env, services, pages, waitUntil: (work: Promise<unknown>) => this.ctx.waitUntil(work) };
     const work = refreshCatalog(request, runtime);
-    // Whoever asked may be gone before it is done.
+    // The caller may be gone before the refresh completes.
     this.ctx.waitUntil(work);
     return work;
   }
@@ -124,7 +124,7 @@ export class UpstreamRefreshes extends WorkerEntrypoint<RefreshEnv> implements R
   }
 }
 
-/** Has an upstream read in an invocation of its own. */
+/** Starts a refresh in an invocation of its own. */
 export async function startRefresh(request: RefreshRequest): Promise<string | undefined> {
   const entrypoints = exports as unknown as Readonly<Record<string, RefreshRpc | undefined>>;
   const entrypoint = entrypoints[REFRESH_ENTRYPOINT];
@@ -132,13 +132,13 @@ export async function startRefresh(request: RefreshRequest): Promise<string | un
   return entrypoint.refresh(request);
 }
 
-/** Why an upstream could not be read, in words that its tenant's callers may see. */
+/** Why an upstream could not be read, in words that the tenant's callers may see. */
 export class RefreshError extends Error {
   override readonly name = "NotRead";
   readonly causes: readonly Cause[];
-  /** undefined: it was not asked. */
+  /** undefined if no request was sent. */
   readonly fault: Fault | undefined;
-  /** What only operators are told beside. */
+  /** For operators only. */
   readonly detail: string | undefined;
 
   constructor({ why, causes }: Reason, fault?: Fault, detail?: string) {
@@ -200,7 +200,7 @@ async function refreshCatalog(request: RefreshRequest, runtime: RefreshRuntime):
   }
 }
 
-/** Of a list that could not be read, the last good definitions stay. */
+/** Lists that could not be read keep their last good definitions. */
 async function keepLastGoodLists(
   { lastSection, config }: RefreshRequest,
   location: SectionLocation,
@@ -229,14 +229,14 @@ async function writeFailureNote(
   await write(failureSection(id), new TextEncoder().encode(JSON.stringify(note)));
 }
 
-/** What failed and is nothing that the upstream did; undefined: it was the upstream. */
+/** The internal error to report, or undefined if the upstream caused the failure. */
 function internalErrorOf(id: string, error: unknown): string | undefined {
   return error instanceof RefreshError || error instanceof AccessTokenError
     ? undefined
     : `upstream ${id}: ${String(error)}`;
 }
 
-/** `signal`: of all that it takes, with the access token, and with another one where that was refused. */
+/** `signal` covers the whole read, including a second attempt with a new access token. */
 interface ReadContext extends RefreshRuntime {
   readonly signal: AbortSignal;
 }
@@ -315,7 +315,10 @@ async function readThroughLink(
 
 const URI_KINDS: readonly ListedKind[] = ["resources", "resourceTemplates"];
 
-/** Leaves out what the tenant stores, and what another upstream has listed before. undefined: nobody wants it any more. */
+/**
+ * Removes URIs that the tenant stores or that another upstream listed first. Returns undefined if the upstream was
+ * reconfigured or removed.
+ */
 async function removeTakenUris(
   { id, config, prefixes }: RefreshRequest,
   { stub, content }: { readonly stub: () => TenantStub; readonly content: () => TenantStub },

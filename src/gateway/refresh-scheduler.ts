@@ -1,5 +1,5 @@
-// Owns when an isolate has upstreams read: it asks the tenant's authority what is due, and is told what to read itself,
-// so that nobody reads what another one reads. Also clears up after upstreams that are none any more.
+// Schedules upstream refreshes for one isolate. The tenant object says what is due and which upstreams this isolate may
+// refresh, so that no two isolates refresh the same one. Also removes the sections of deleted upstreams.
 
 import type { RefreshContext } from "../deployment/deployment.ts";
 import { sectionStore } from "../tenants/object/section-store.ts";
@@ -16,16 +16,19 @@ import { uriPrefixes } from "./uris/uri-owners.ts";
 
 const UPSTREAM_SECTION = /^upstream(-failing)?:/;
 /**
- * So many are read at once: the platform lets six requests wait for their answers, counted with those of the request beside
- * which this runs, and the seventh waits for one of them. Servers that hang must not take them all.
+ * The platform runs six connections at once per request, shared with the request that this work runs beside. A seventh
+ * waits. Hanging servers must not occupy all six.
  */
 const CONCURRENCY = 4;
-/** After this none is begun that waits: what runs beside a request ends half a minute after it, and a reader a little later. */
+/**
+ * No waiting refresh starts after this time. Background work ends half a minute after its request, and a refresh a
+ * little later.
+ */
 const START_TIMEOUT_MS = 10_000;
-/** Where this machine's clock is ahead of the authority's, it is not asked by each request meanwhile. */
+/** Limits requests to the tenant object if this machine's clock is ahead of its clock. */
 const MIN_PAUSE_MS = 1000;
 const CLEAR_RETRY_MS = 30_000;
-/** Where no place was free all that time. */
+/** Retry delay if no slot became free in time. */
 const BUSY_RETRY_MS = 1_000;
 
 export async function refreshDueUpstreams(context: RefreshContext, services: Services): Promise<number> {
@@ -41,7 +44,7 @@ export async function refreshDueUpstreams(context: RefreshContext, services: Ser
     createRpcClient(stub(), gatewayStore).claimDue({ ...request, limit, claimId: crypto.randomUUID() });
   const slots = acquireFreeSlots(context.tenant);
   const { claimed, nextAt, isCurrent, hasMore = false } = await claimForSlots(slots, claimDue);
-  // What was claimed is read whatever becomes of these.
+  // Claimed upstreams are refreshed whatever happens to the removals.
   const clearing = isCurrent ? staleSections.map(async (name) => removeSection(name, context)) : [];
   if (claimed.length === 0 && !hasMore) {
     return Math.max(Math.min(nextAt, ...(await Promise.all(clearing))), Date.now() + MIN_PAUSE_MS);
@@ -54,20 +57,20 @@ export async function refreshDueUpstreams(context: RefreshContext, services: Ser
     runBatch(context.tenant, { started, hasMore: hasMore, claimDue, refreshById }),
     ...clearing,
   ]);
-  // Only now is it known when those are due again.
+  // Only the tenant object knows when the refreshed upstreams are due again, so it is asked again at once.
   return Date.now() + (isBusy ? BUSY_RETRY_MS * (1 + Math.random()) : 0);
 }
 
 type ReleaseSlot = () => void;
 
-/** As many as are free now, without waiting: most of the time nothing is due. */
+/** Takes the slots that are free now, without waiting: usually nothing is due. */
 function acquireFreeSlots(tenant: string): ReleaseSlot[] {
   return Array.from({ length: CONCURRENCY }, () => catalogReads.tryAcquire(tenant)).filter(
     (release) => release !== undefined,
   );
 }
 
-/** Claims no more than there are places for, and gives back the others. */
+/** Claims at most as many as there are slots, and releases unused slots. */
 async function claimForSlots(
   slots: ReleaseSlot[],
   claimDue: (most: number) => Promise<RefreshClaimResult>,
@@ -84,13 +87,12 @@ async function claimForSlots(
 
 interface RefreshBatch {
   readonly started: readonly { readonly id: string; readonly release: ReleaseSlot | undefined }[];
-  /** More are due than those. */
   readonly hasMore: boolean;
   readonly claimDue: (most: number) => Promise<RefreshClaimResult>;
   readonly refreshById: (id: string) => Promise<void>;
 }
 
-/** Each next one when there is a place for it: what is claimed without one, nobody else could read meanwhile. */
+/** Claims each further upstream only when a slot is free: a claim without a slot would block other isolates. */
 async function runBatch(tenant: string, { started, claimDue, refreshById, ...all }: RefreshBatch): Promise<boolean> {
   const end = Date.now() + START_TIMEOUT_MS;
   let { hasMore } = all;
@@ -101,7 +103,7 @@ async function runBatch(tenant: string, { started, claimDue, refreshById, ...all
     isBusy ||= !release;
     if (!release) return;
     try {
-      // Another lane may have been told meanwhile that nothing is left.
+      // Another slot may have learned meanwhile that nothing is left.
       const { claimed, hasMore: isMoreDue = false } = hasMore ? await claimDue(1) : { claimed: [] };
       hasMore &&= isMoreDue;
       await Promise.all(claimed.map(refreshById));
@@ -122,7 +124,7 @@ async function runBatch(tenant: string, { started, claimDue, refreshById, ...all
   return isBusy;
 }
 
-/** Gives when to try again, milliseconds since the epoch. */
+/** Returns when to try again, milliseconds since the epoch. Infinity if the section was removed. */
 async function removeSection(name: string, context: RefreshContext): Promise<number> {
   try {
     await createRpcClient(context.stub(), sectionStore).remove(name);
@@ -141,7 +143,7 @@ async function refresh(one: NamedUpstream, context: RefreshContext): Promise<voi
   }
 }
 
-/** For whoever claimed it. Resolves when what was read, or why it could not be, is written down. */
+/** Call only with a claim. Resolves when the catalog or the failure note has been written. */
 export async function startUpstreamRefresh({ id, upstream }: NamedUpstream, context: RefreshContext): Promise<void> {
   const { tenant, placement, created: incarnation, server, env } = context;
   const { name, version } = server;
@@ -168,7 +170,7 @@ export async function startUpstreamRefresh({ id, upstream }: NamedUpstream, cont
   if (internalError !== undefined) context.onError(new Error(internalError));
 }
 
-/** All of a document that may be read, as the authority is told of them. */
+/** All upstreams of a document that may be refreshed, as sent to the tenant object. */
 export function createRefreshClaim(
   context: Pick<RefreshContext, "document" | "revision" | "env">,
   services: Services,

@@ -1,5 +1,5 @@
-// Owns one request of a call to an upstream: what the upstream says meanwhile goes to the client, and what it asks as well
-// where both speak the same era. Refuses to decide whether it is sent at all.
+// One attempt of a call at an upstream. Forwards the upstream's notifications to the client, and its questions if both
+// speak the same era.
 
 import { ANONYMOUS } from "../auth/principal.ts";
 import { canonicalJson } from "../auth/seal.ts";
@@ -53,39 +53,41 @@ import { timeoutOf } from "./upstream-rules.ts";
 import { SharedSessionClient } from "./sessions/shared-session-client.ts";
 import { acquireLink, type LinkHandle } from "./sessions/session-pool.ts";
 
-/** The key in `_meta` of a result whose session at the upstream began anew during the call: what was kept there is gone. */
+/** `_meta` key of a result whose upstream session restarted during the call, so that its state was lost. */
 const SESSION_KEY = "tenantry/session";
 
-/** An upstream as its calls need it. */
 export interface UpstreamTarget {
   readonly id: string;
   readonly upstream: UpstreamDocument;
   readonly config: string;
   readonly transport: LinkTransport;
   readonly revision: string;
-  /** It sends log messages, where somebody asks for them. */
+  /** The upstream sends log messages if a level was requested. */
   readonly logging: boolean;
-  /** `false`: it completes nothing. */
+  /** `false` if the upstream does not support completion. */
   readonly completes: false | undefined;
   readonly server: ServerInfo;
-  /** Service bindings that the Worker exposes: the upstream may be one. */
+  /** Service bindings that the Worker exposes; the upstream may be one of them. */
   readonly services: Services;
-  /** It could not be read when its tenant was last told of it: it is known that something is wrong. */
+  /** The last refresh known to this policy failed, so the problem is known already. */
   readonly isFailing: boolean;
 }
 
 export interface ForwardRequest {
   readonly method: string;
-  /** As the client sent them, with the upstream's own names. */
+  /** Params from the client, with the upstream's own names. */
   readonly params: JsonObject;
   readonly paramHeaders?: readonly ParamHeader[];
-  /** What it asks for may be asked for twice. */
+  /** The call may run twice without harm. */
   readonly repeatable: boolean;
-  /** What becomes of the result as the upstream wrote it; absent: nothing. */
+  /** Transforms the JSON of the upstream's result. Absent if the result stays as it is. */
   readonly transformResult?: (json: string) => string;
 }
 
-/** Why a call was sent before: what was refused for its access token has not run, and goes once more with another. */
+/**
+ * Retries that earlier attempts used up. A call refused for its access token has not run, and goes once more with a new
+ * token.
+ */
 export interface PreviousAttempt {
   readonly hasNewToken: boolean;
   readonly retries: number;
@@ -122,13 +124,12 @@ export class UpstreamCall {
   readonly #context: AttemptContext;
   readonly #authorizedHeaders: AuthorizedHeaders;
   readonly #linkConfig: LinkConfig;
-  /** Whether what the upstream asks can be asked of the client. */
   readonly #forwardsQuestions: boolean;
   #level: Promise<LogLevel | undefined> | undefined;
-  /** How often the upstream said in this call that it lists something else. */
+  /** How often the upstream announced changed lists during this call. */
   #listChanges = 0;
   #isNewSession = false;
-  /** The upstream has said something about this call. */
+  /** The upstream has sent something about this call. */
   hasOutput = false;
 
   constructor(upstream: UpstreamTarget, authorizedHeaders: AuthorizedHeaders, context: AttemptContext) {
@@ -168,7 +169,7 @@ export class UpstreamCall {
     try {
       return await this.#sendChecked(handle);
     } catch (error) {
-      // Waited for: what is called next is not to be lent it again.
+      // Awaited, so that the next call does not get the lost session again.
       const isLost = error instanceof McpFault && (await handle.reportFailure?.(error.fault));
       if (!isLost || !handle.session) throw error;
       const hasNotRun = !this.hasOutput && isSessionUnknown(error.fault);
@@ -180,7 +181,10 @@ export class UpstreamCall {
     }
   }
 
-  /** Once, in a session that begins anew: the one before was lost. What it held at the upstream is gone, so the result says so. */
+  /**
+   * Retries once in a new session after the old one was lost. The session's state at the upstream is gone, and the
+   * result says so.
+   */
   async #retryInNewSession(staleTag: string | undefined): Promise<CallOutcome> {
     const handle = await this.#acquireHandle(staleTag);
     this.#isNewSession = true;
@@ -194,14 +198,16 @@ export class UpstreamCall {
     }
   }
 
-  /** The session may have taken as long to begin, or to be refused, as a lease lasts. */
+  /**
+   * Opening a session, or having it refused, may have taken as long as a policy lease, so the call is authorized again.
+   */
   async #sendChecked(handle: LinkHandle): Promise<CallOutcome> {
     const { call, requestScope } = this.#context;
     const rejection = await requestScope.recheck(call, (document) => this.#checkStillConfigured(document));
     return rejection ?? this.#toOutcome(await this.#send(handle));
   }
 
-  /** Whoever removes, moves or switches off an upstream may have done so because it must not hear anything any more. */
+  /** An upstream that was removed, moved or disabled meanwhile may have to receive nothing more. */
   #checkStillConfigured(document: TenantDocument): Failure | undefined {
     const { id, config, upstream } = this.#upstream;
     const current = enabledUpstreams(document).find((one) => one.id === id)?.upstream;
@@ -213,7 +219,7 @@ export class UpstreamCall {
     });
   }
 
-  /** Whether it may be sent once more, and why; waits until then. */
+  /** Whether and why the call may be sent once more. Waits until the retry may start. */
   async waitForRetry(fault: Fault, previous: PreviousAttempt): Promise<PreviousAttempt | undefined> {
     if (!previous.hasNewToken && isTokenStale(fault, this.#authorizedHeaders))
       return { ...previous, hasNewToken: true };
@@ -224,9 +230,9 @@ export class UpstreamCall {
   }
 
   toFailure({ fault }: McpFault, retryAfter: number | undefined): Failure {
-    // Whoever looks after upstreams hears of it when it is read, not when it would be due.
+    // Requests an early refresh, so that a lost upstream is noticed now and not when the refresh would be due.
     const isSilent = !this.hasOutput && isDisconnected(fault) && !isLocalLimit(fault);
-    // One that is known to be away is read when its turn comes.
+    // An upstream known to be failing is refreshed on schedule.
     const isKnown = this.#upstream.isFailing && isTransientFault(fault);
     if ((isSilent || isOtherServerOrEra(fault)) && !isKnown) this.#requestRefresh();
     const errorContext = {
@@ -238,7 +244,7 @@ export class UpstreamCall {
   }
 
   async #acquireHandle(staleTag?: string): Promise<LinkHandle> {
-    // A session of era 2025 remembers its level elsewhere: it is asked for only where a log message may come.
+    // In era 2025 the level is stored with the session elsewhere, so it is read only if log messages may come.
     const level = this.#upstream.logging ? await this.#logLevel() : undefined;
     const linkConfig =
       level === undefined
@@ -276,7 +282,7 @@ export class UpstreamCall {
     return link.transport === "2026" ? { link } : { link, release: async () => link.close() };
   }
 
-  /** A session has one level, so calls with another have another session. */
+  /** A session has one log level, so a call with another level needs another session. */
   #sessionKey(level: LogLevel | undefined): string {
     const { tenant, principal } = this.#context.requestScope;
     const { id, config } = this.#upstream;
@@ -304,7 +310,7 @@ export class UpstreamCall {
         call.clientRequester && { onQuestion: createQuestionHandler(call.clientRequester, this.#context, onQuestion) }),
     };
     const wantsProgress = call.progressToken !== undefined;
-    // What headers repeat is a number of ours, and must be the same in the body.
+    // Numbers mirrored in headers must equal those in the body, so the body uses our serialization.
     const isMirrored = paramHeaders !== undefined && paramHeaders.length > 0;
     const rawArguments = isMirrored ? undefined : getRawArguments(requestScope.sentText, params.arguments);
     return link.request(
@@ -335,7 +341,7 @@ export class UpstreamCall {
     return this.#level;
   }
 
-  /** The result as the upstream wrote it, where the client speaks the same era and knows all that may be in it. */
+  /** Passes the upstream's JSON through if the client speaks the same era and a revision at least as new. */
   async #toOutcome({ result: upstreamJson }: ResultMessage): Promise<CallOutcome> {
     const { call, request, requestScope, redaction } = this.#context;
     const { revision } = call;
@@ -350,12 +356,12 @@ export class UpstreamCall {
       revision.era === this.#era && (revision.era === "2026" || this.#upstream.revision <= revision.version);
     if (isSame) return { kind: "complete", result: new SerializedResult(result, true) };
     const value = JSON.parse(result) as JsonObject;
-    // Servers of era 2025 leave it out where it is empty, which era 2026 does not allow.
+    // Some servers of era 2025 omit empty content, which era 2026 does not allow.
     const content = request.method === "tools/call" && value.content === undefined ? { content: [] } : {};
     return { kind: "complete", result: { ...value, ...content } };
   }
 
-  /** The questions of an upstream, with its state sealed to this request: it comes back for whoever asked, and for nobody else. */
+  /** An upstream's questions, with its state sealed to this request. Only the same caller can send the state back. */
   async #sealQuestions(json: string, state: string): Promise<CallOutcome> {
     const { call, requestScope } = this.#context;
     const { id, config } = this.#upstream;
@@ -368,7 +374,10 @@ export class UpstreamCall {
     };
   }
 
-  /** At once, and what changed after that when the call has ended: the tenant's authority is not an upstream's to keep busy. */
+  /**
+   * Marks the catalog stale at the first announcement, and once more when the call ends if there were others. An
+   * upstream must not keep the tenant object busy.
+   */
   #requestRefresh(): void {
     this.#listChanges += 1;
     if (this.#listChanges === 1) this.#markStale();

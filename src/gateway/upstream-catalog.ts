@@ -1,5 +1,5 @@
-// Owns what an upstream offers as it was last read, and its form as a leased section: definitions stand in it as the
-// upstream wrote them. Pure. Refuses a section of another configuration: it may be another server's.
+// An upstream's catalog as last read, and its encoding as a policy section. Definitions are stored exactly as the
+// upstream wrote them. A section of another configuration is refused, because it may be another server's.
 
 import type { Cause, CauseCode } from "../protocol/cause.ts";
 import type { ListedKind } from "../protocol/definition.ts";
@@ -9,12 +9,11 @@ import type { CacheHint } from "../protocol/call-outcome.ts";
 import { isDefinition, isText, arrayOf, objectWith } from "./check-definition.ts";
 import { findFlags, flagsOf, withFlags, type FlagsByIndex } from "./review/definition-flags.ts";
 
-/** How an upstream is spoken to. */
 export type LinkTransport = "2025" | "2026" | "http-sse";
 
 export const LISTED_KINDS: readonly ListedKind[] = ["tools", "prompts", "resources", "resourceTemplates"];
 
-/** One definition that is not listed, and why; absent `code`: the definition itself is not as it must be. */
+/** A definition that is not listed, and why. Without `code`, the definition itself is malformed. */
 export interface Quarantined {
   readonly kind: ListedKind | "instructions";
   readonly name: string;
@@ -23,31 +22,33 @@ export interface Quarantined {
 }
 
 export interface UpstreamFacts {
-  /** The configuration with which it was read: `configOf`. */
+  /** `configOf` of the upstream when it was read. */
   readonly of: string;
   readonly way: LinkTransport;
   readonly revision: string;
   readonly instructions?: string;
-  /** It says that it sends log messages. */
+  /** The upstream declares log messages. */
   readonly logging?: true;
-  /** It says that it completes nothing, where its revision has a word for that; absent: it may, or nobody asked. */
+  /**
+   * The upstream does not declare completion, in a revision that can. Absent if it may complete, or if that is unknown.
+   */
   readonly completes?: false;
-  /** As the upstream's lists say; absent where they say nothing. */
+  /** Cache hint of the upstream's lists. Absent if they have none. */
   readonly cache?: CacheHint;
   readonly quarantined: readonly Quarantined[];
-  /** How many more are not listed. */
+  /** How many more definitions are quarantined but not named. */
   readonly unnamed: number;
-  /** Under `trust: review`: how many definitions wait for a decision. Absent: none is asked for. */
+  /** Under `trust: review`: how many definitions wait for a decision. Absent without review. */
   readonly waiting?: number;
-  /** Which definitions deserve a second look, by their place in their list. */
+  /** Flagged definitions, by their index in their list. */
   readonly flagged?: Readonly<Partial<Record<ListedKind, FlagsByIndex>>>;
-  /** What was not read, because it was too much or failed; absent: everything was. */
+  /** Describes the parts that were too large to read or failed. Absent if everything was read. */
   readonly capped?: string;
   /** The same as codes. */
   readonly cappedBy?: readonly Cause[];
-  /** The lists that could not be read: what stands in their place are the last good ones. */
+  /** Lists that could not be read. They contain the last good definitions. */
   readonly unread?: readonly ListedKind[];
-  /** How many events of its streams were no messages, in the first of the readings that met some. */
+  /** How many stream events were not messages, in the first read that met some. */
   readonly skipped?: number;
 }
 
@@ -56,14 +57,14 @@ export interface UpstreamCatalog extends UpstreamFacts {
   readonly texts: Readonly<Record<ListedKind, readonly string[]>>;
 }
 
-/** With what an earlier reading found in the place of lists that could not be read now. */
+/** Fills lists that could not be read with those of an earlier read. */
 export function withLastGood(catalog: UpstreamCatalog, last: UpstreamCatalog): UpstreamCatalog {
   const { unread = [] } = catalog;
   const lastTexts = unread.map((kind) => [kind, last.texts[kind]] as const);
   const isUnread = ({ kind }: Quarantined) => unread.some((one) => one === kind);
   const quarantined = [...catalog.quarantined.filter((one) => !isUnread(one)), ...last.quarantined.filter(isUnread)];
   const texts = { ...catalog.texts, ...Object.fromEntries(lastTexts) };
-  // A count alone is no change, for which all would be written and served anew.
+  // Keeps the old count: a new count alone would be a change, and all isolates would load the section again.
   const skipped = catalog.skipped !== undefined && last.skipped !== undefined && { skipped: last.skipped };
   return { ...catalog, texts, quarantined, ...skipped };
 }
@@ -73,8 +74,8 @@ const MAX_LISTED = 10_000;
 const FACTS = "facts";
 
 /**
- * As it is kept: what deserves a second look is found once. Instructions have no place where that could be said: those
- * that nobody approved are left out.
+ * The catalog to store, with flags computed once. Instructions cannot carry flags, so flagged instructions without
+ * approval are left out.
  */
 export function flagCatalog(source: UpstreamCatalog): UpstreamCatalog {
   const { flagged: _, instructions, ...catalog } = source;
@@ -98,8 +99,9 @@ export function encodeCatalog({ texts, ...facts }: UpstreamCatalog): Uint8Array 
 }
 
 /**
- * undefined: it is of another configuration; absent `of`: whichever it is of. `broken`: it is nothing that this release
- * can read. A release that writes catalogs another way says so in `configOf`, so that none meets another's.
+ * Returns undefined if the section is of another configuration; without `config` any configuration is accepted. Returns
+ * `broken` if this release cannot read it. A release that encodes catalogs differently must change `configOf`, so that
+ * no release meets another's sections.
  */
 export function decodeCatalog(bytes: Uint8Array, config?: string): UpstreamCatalog | "broken" | undefined {
   const members = objectMembers(new TextDecoder().decode(bytes), LISTED_KINDS.length + 1);
@@ -113,7 +115,7 @@ export function decodeCatalog(bytes: Uint8Array, config?: string): UpstreamCatal
   return { ...facts, texts: { tools, prompts, resources, resourceTemplates } };
 }
 
-/** What nothing is made of may be whatever it is. */
+/** Checks only the members that are used. */
 const isUpstreamFacts = objectWith(
   {
     of: isText,
@@ -139,16 +141,17 @@ export interface ParsedSection {
   };
 }
 
-/** As it was loaded. */
 interface Section {
   readonly bytes: Uint8Array;
 }
 
-/** A section is kept by this isolate, and so is what was read in it: other parts of a policy change more often. */
+/**
+ * The isolate caches sections, so it caches what it parsed from them too. Other parts of a policy change more often.
+ */
 const parsedSections = new WeakMap<Section, ParsedSection>();
 const SCHEMAS: ReadonlySet<string> = new Set(["inputSchema", "outputSchema"]);
 
-/** undefined and `broken`: as `decodeCatalog`. */
+/** Returns undefined or `broken` as `decodeCatalog` does. */
 export function parseSection(section: Section, config: string): ParsedSection | "broken" | undefined {
   const cached = parsedSections.get(section);
   if (cached?.catalog.of === config) return cached;
@@ -175,7 +178,7 @@ function allDefined<T>(all: readonly (T | undefined)[]): readonly T[] | undefine
 
 type CatalogGaps = Pick<UpstreamFacts, "capped" | "cappedBy" | "quarantined" | "unnamed" | "waiting">;
 
-/** What a catalog lacks, in words; undefined: nothing. */
+/** The gaps of a catalog in words, or undefined if it is complete. */
 export function describeGaps({ capped, quarantined, unnamed, waiting = 0 }: CatalogGaps): string | undefined {
   const [first] = quarantined;
   const count = quarantined.length + unnamed;
@@ -186,7 +189,7 @@ export function describeGaps({ capped, quarantined, unnamed, waiting = 0 }: Cata
   return [capped, pending, leftOut].filter((text) => text !== undefined).join("; ") || undefined;
 }
 
-/** `lackOf` as codes. */
+/** The codes that correspond to `describeGaps`. */
 export function causesOfGaps({ cappedBy = [], quarantined, waiting = 0 }: CatalogGaps): readonly Cause[] {
   const [first] = quarantined;
   return [

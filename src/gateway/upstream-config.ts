@@ -1,5 +1,5 @@
-// Owns what a request to an upstream takes from the tenant's document: the endpoint, with the secrets in its headers.
-// Refuses a header without its secret.
+// Builds an upstream's endpoint and headers from the tenant's document, with secrets filled in. Fails if a secret is
+// missing.
 
 import type { AnswerLimits } from "../mcp-client/answer-limits.ts";
 import type { Fetch, RemoteEndpoint } from "../mcp-client/remote-endpoint.ts";
@@ -30,7 +30,10 @@ export function enabledUpstreams({ upstreams = {} }: TenantDocument): readonly N
     .map(([id, upstream]) => ({ id, upstream }));
 }
 
-/** Changes when what was read from an upstream may be another server's: definitions of another one are not served. */
+/**
+ * Changes if the catalog of an upstream may belong to another server. Definitions of another configuration are not
+ * served.
+ */
 export function configOf(upstream: UpstreamDocument): string {
   const { era = "auto", headers = {}, auth, trust = "auto" } = upstream;
   const url = upstreamUrl(upstream);
@@ -42,24 +45,24 @@ export interface HeaderContext {
   readonly tenant: string;
   readonly env: unknown;
   secret(name: string): Promise<string | undefined>;
-  /** Absent where no client asks, as when lists are read. */
+  /** Absent if there is no client, as when lists are read. */
   readonly clientHeader?: GetClientHeader;
 }
 
-/** What goes with every request to an upstream. Names are in lower case. */
+/** Headers of every request to an upstream. Names are in lower case. */
 export interface ResolvedHeaders {
   readonly headers: Readonly<Record<string, string>>;
-  /** The trace context of the client: of one request, so nothing is kept by it. */
+  /** Trace context of one client request, so sessions and caches must not depend on it. */
   readonly trace: Readonly<Record<string, string>>;
-  /** The credentials in them, which nobody is shown. */
+  /** Credentials in the headers, to be redacted everywhere. */
   readonly secrets: readonly string[];
-  /** With what an access token is asked for, which goes there too. */
+  /** How to get an access token that is sent too. */
   readonly grant?: ClientGrant;
 }
 
 type HeaderResolution = ResolvedHeaders | { readonly lacks: string };
 
-/** The headers with everything in place; `lacks`: the secret that the tenant does not have. */
+/** Returns the complete headers, or in `lacks` the name of a secret that the tenant does not have. */
 export async function resolveHeaders(
   { url = "", headers = {}, auth }: UpstreamDocument,
   context: HeaderContext,
@@ -82,7 +85,9 @@ export async function resolveHeaders(
 }
 
 interface ResolvedTemplate {
-  /** undefined: the client did not send what stands in it; half of a value would be another value. */
+  /**
+   * undefined if the client did not send a header that the template needs: a partial value would be a different value.
+   */
   readonly value: string | undefined;
   readonly secrets: readonly string[];
 }
@@ -100,7 +105,7 @@ async function resolveTemplate(
     parts.set(inner, found);
   }
   const isComplete = ![...parts.values()].includes(undefined);
-  // In one pass: what a client wrote is not looked through for placeholders.
+  // One pass, so that placeholders in a client's value are not expanded.
   const value = template.replaceAll(PLACEHOLDER, (_whole, inner: string) => parts.get(inner) ?? "");
   return { value: isComplete ? value : undefined, secrets };
 }
@@ -123,16 +128,16 @@ function grantOf(
 
 export interface AuthorizedHeaders extends ResolvedHeaders {
   readonly token?: string;
-  /** The same without it. */
+  /** The same headers without the token. */
   readonly withoutToken?: ResolvedHeaders;
 }
 
-/** Tells what is sent from what was sent before; another token for the same client is no other credential. */
+/** Identifies the credentials of a request. A new access token for the same client is not a new credential. */
 export function headerCredentialOf({ withoutToken, headers, secrets }: AuthorizedHeaders): unknown {
   return withoutToken ? headerCredentialOf(withoutToken) : [headers, secrets];
 }
 
-/** The same with the access token in it. Throws a `TokenRefusal` where there is none. */
+/** Adds the access token. Throws an `AccessTokenError` if there is none. */
 export async function withToken(resolvedHeaders: ResolvedHeaders, options: TokenOptions): Promise<AuthorizedHeaders> {
   const { grant, headers, secrets } = resolvedHeaders;
   if (!grant) return resolvedHeaders;
@@ -147,14 +152,14 @@ export async function withToken(resolvedHeaders: ResolvedHeaders, options: Token
   };
 }
 
-/** Whether it was refused for its access token, which nobody is given again. */
+/** Whether the request was refused for its access token. If so, the token is dropped from the cache. */
 export function isTokenStale(fault: Fault, authorizedHeaders: AuthorizedHeaders | undefined): boolean {
   if (!authorizedHeaders?.grant || authorizedHeaders.token === undefined || httpStatusOf(fault) !== 401) return false;
   forgetAccessToken(authorizedHeaders.grant, authorizedHeaders.token);
   return true;
 }
 
-/** What stands in the place of `{{inner}}`; undefined: the client did not send it. */
+/** The value of `{{inner}}`, or undefined if the client did not send it. */
 async function resolvePlaceholder(
   inner: string,
   context: HeaderContext,
@@ -168,7 +173,7 @@ async function resolveSecret(name: string, context: HeaderContext): Promise<stri
   return (await context.secret(name)) ?? workerSecretOf(context.env, context.tenant, name) ?? { lacks: name };
 }
 
-/** For reading lists; `limits` of a call are its own. */
+/** The default limits are for reading lists; a call passes its own. */
 export function endpointOf(
   upstream: UpstreamDocument,
   headers: Readonly<Record<string, string>>,

@@ -1,5 +1,5 @@
-// Owns what a client is told when an upstream refused, or could not answer: the upstream's own words where the client's
-// era allows its code, and always which upstream it was. Pure.
+// Maps an upstream's errors to what the client is told. The upstream's code passes if the client's era allows it, and
+// the error always names the upstream.
 
 import { describeFault, type Fault } from "../mcp-client/fault.ts";
 import { rpcErrorOf, type RpcError } from "../mcp-client/message.ts";
@@ -10,16 +10,13 @@ import type { OutboundErrorCode } from "../outbound/outbound-error.ts";
 import { MEMORY_RETRY_AFTER_S } from "../tenants/cache/memory-budget.ts";
 
 export interface UpstreamErrorContext {
-  /** The upstream's id. */
   readonly server: string;
   readonly timeoutMs: number;
-  /** Which the client speaks. */
   readonly era: Era;
   readonly upstreamEra: Era;
-  /** The upstream was told the client's own capabilities, so what it says that it lacks is what the client lacks. */
+  /** The client's own capabilities were declared to the upstream, so a missing capability is the client's. */
   readonly ownCapabilities: boolean;
   readonly method: string;
-  /** In how many seconds the upstream may be asked again. */
   readonly retryAfter?: number | undefined;
 }
 
@@ -38,28 +35,28 @@ export function faultToFailure(fault: Fault, context: UpstreamErrorContext): Fai
 
 const LOCAL_LIMITS: ReadonlySet<string> = new Set<OutboundErrorCode>(["connections", "over"]);
 
-/** It was not even asked, because too much is under way here. */
+/** A limit of this isolate stopped the request before it was sent. */
 export function isLocalLimit(fault: Fault): boolean {
   return fault.kind === "unreachable" && LOCAL_LIMITS.has(fault.code);
 }
 
-/** Too many requests to upstreams are under way in this isolate: docs/limits.md. */
+/** Too many upstream requests are open in this isolate: docs/limits.md. */
 export function busyFailure(server?: string): Failure {
   const message = "Temporarily unavailable: too many requests to upstreams are under way, try again";
   const data = { ...(server !== undefined && { server }), retryAfter: MEMORY_RETRY_AFTER_S };
   return { ...failure("busy", message, data), retryAfter: MEMORY_RETRY_AFTER_S };
 }
 
-/** There was no connection, or it broke: a Worker is not told which. */
+/** The connection failed or broke. A Worker cannot tell which. */
 export function isDisconnected({ kind }: Fault): boolean {
   return kind === "unreachable" || kind === "lost";
 }
 
 const RESOURCE_NOT_FOUND_2025 = errorCode("resourceNotFound", "2025");
-/** A server looks at them when it has found the session, and answers some of them with 404. */
+/** A server checks these after it found the session, and answers some of them with 404. */
 const CALL_ERROR_CODES: ReadonlySet<number> = new Set([errorCode("invalidParams", "2025"), RESOURCE_NOT_FOUND_2025]);
 
-/** A 404 for a session id says that the call has not run, unless the error in it is about the call. */
+/** A 404 for a session id means that the call has not run, unless its error is about the call. */
 export function isSessionUnknown(fault: Fault): boolean {
   if (fault.kind !== "sessionGone") return false;
   const code = fault.error && rpcErrorOf(fault.error)?.code;
@@ -67,13 +64,13 @@ export function isSessionUnknown(fault: Fault): boolean {
 }
 
 const MISSING_CAPABILITY = errorCode("missingCapability", "2026");
-/** Errors about how the gateway itself spoke to the upstream: a client could do nothing about them. */
+/** Errors about how the gateway itself talked to the upstream. A client could do nothing about them. */
 const GATEWAY_ERROR_CODES: ReadonlySet<number> = new Set([
   errorCode("headerMismatch", "2026"),
   errorCode("unsupportedVersion", "2026"),
 ]);
 
-/** An error of the upstream; `data` keeps what the upstream put there. */
+/** The upstream's JSON-RPC error. `data` keeps the members that the upstream put there. */
 function rpcErrorToFailure(error: RpcError, context: UpstreamErrorContext): Failure {
   const { server, retryAfter } = context;
   const ownData = isObject(error.data) ? error.data : {};
@@ -88,7 +85,10 @@ function rpcErrorToFailure(error: RpcError, context: UpstreamErrorContext): Fail
   return canPassThrough(code, context) ? { ...upstreamFailure, code } : upstreamFailure;
 }
 
-/** One error with two codes; era 2026 shares its with bad params and names the URI. */
+/**
+ * "Resource not found" has two codes. In era 2026 its code is also that of invalid params, so the error must name the
+ * URI.
+ */
 function isNotFound({ code, data }: RpcError, { upstreamEra, method }: UpstreamErrorContext): boolean {
   if (method !== "resources/read") return false;
   if (code === RESOURCE_NOT_FOUND_2025) return true;
@@ -96,28 +96,28 @@ function isNotFound({ code, data }: RpcError, { upstreamEra, method }: UpstreamE
 }
 
 /**
- * Era 2026 reserves -32000 to -32099, of which servers emit those that it defines; what they mean is looked at before this.
- * https://modelcontextprotocol.io/specification/2026-07-28/basic#error-codes
+ * Era 2026 reserves -32000 to -32099, and servers emit only those that it defines. Their meaning is handled before this
+ * check. https://modelcontextprotocol.io/specification/2026-07-28/basic#error-codes
  */
 function canPassThrough(code: number, { era }: UpstreamErrorContext): boolean {
   if (!Number.isInteger(code) || GATEWAY_ERROR_CODES.has(code) || code === MISSING_CAPABILITY) return false;
   return era === "2025" || code > -32000 || code < -32099;
 }
 
-/** Codes with which a server, by HTTP status 400, refuses a client of another era than its own. */
+/** Codes with which a server refuses a client of another era, with HTTP status 400. */
 const OTHER_ERA_CODES: ReadonlySet<number> = new Set([
   ...GATEWAY_ERROR_CODES,
   -32000,
   errorCode("invalidRequest", "2025"),
 ]);
 
-/** Whether it says, in the words of many servers that keep sessions, that it has none of this id; 404 says it for certain. */
+/** Whether the answer looks like an unknown session, as many stateful servers report it. A 404 says so for certain. */
 export function isSessionRefused(fault: Fault): boolean {
   if (fault.kind === "status") return fault.http.status === 400;
   return fault.kind === "refused" && isOtherServerOrEra(fault);
 }
 
-/** Whether an upstream that answers so has lost the session, or speaks in another way than it did. */
+/** Whether the upstream has lost the session, or speaks another transport than before. */
 export function isOtherServerOrEra(fault: Fault): boolean {
   if (fault.kind !== "refused")
     return fault.kind === "notMcp" || fault.kind === "status" || fault.kind === "unanswered";

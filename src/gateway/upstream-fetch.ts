@@ -1,5 +1,4 @@
-// Owns how requests to upstreams leave: by the one door that looks at where they go, each hop of them. Refuses to wait
-// or to read less than the client of the upstream does: that has limits of its own.
+// The fetch functions for upstreams, all through `GuardedFetch`. Timeouts and size limits are those of the MCP client.
 
 import { McpFault } from "../mcp-client/fault.ts";
 import type { Fetch } from "../mcp-client/remote-endpoint.ts";
@@ -13,19 +12,17 @@ import { TOKEN_TIMEOUT_MS } from "./guard/access-token.ts";
 import { OutboundError } from "../outbound/outbound-error.ts";
 import { createResolver } from "../outbound/dns-resolver.ts";
 
-/** For whom a request leaves. */
 export interface OutboundContext {
-  /** Whose connections are counted together. */
+  /** Connections are counted per tenant. */
   readonly tenant: string;
-  /** The Worker's bindings. */
   readonly env: unknown;
-  /** How many Workers of ours the request went through that this is done for. */
+  /** How many of our Workers the incoming request has passed through. */
   readonly hops: number;
 }
 
 const NEVER_ABORTED = new AbortController().signal;
 
-/** For a token endpoint, which answers soon and little: it is asked however many calls are under way. */
+/** For a token endpoint, which answers soon and briefly. Counted apart, so that open calls cannot block it. */
 export function createTokenFetch({
   tenant,
   env,
@@ -47,12 +44,12 @@ function createTenantGuardedFetch(
   return new GuardedFetch({ tenant, hops, signal: () => NEVER_ABORTED, allow, resolve, timeoutMs, service });
 }
 
-/** For reading what an upstream lists, however many calls are under way. */
+/** For reading an upstream's lists. Counted apart, so that open calls cannot block it. */
 export function createCatalogFetch({ tenant, env, hops }: OutboundContext, service?: ServiceFetch): Fetch {
   return createUpstreamFetch({ tenant: `reading ${tenant}`, env, hops }, service);
 }
 
-/** What is sent ends when its call does, and whoever reads an answer counts its bytes. */
+/** No timeout here: the request ends with its call, and the reader counts the bytes. */
 export function createUpstreamFetch(context: OutboundContext, service?: ServiceFetch): Fetch {
   const guardedFetch = createTenantGuardedFetch(context, Infinity, service);
   return (url, init) => guardedFetch.fetch(url, init).catch(rethrowAsFault);

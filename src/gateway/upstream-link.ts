@@ -1,5 +1,5 @@
-// Owns one conversation with an upstream, in the way that it speaks: a session of era 2025 is begun and ended here, era
-// 2026 needs none. Refuses to send a request twice.
+// A connection to an upstream over its transport. A session of era 2025 is opened and closed here; era 2026 needs none.
+// Never retries a request.
 
 import {
   requestResult2025,
@@ -26,38 +26,37 @@ import type { LinkTransport } from "./upstream-catalog.ts";
 export interface LinkRequest {
   readonly method: string;
   readonly params: JsonObject;
-  /** The JSON of `params.arguments` as the client wrote it. */
+  /** JSON of `params.arguments` as the client wrote it. */
   readonly rawArguments?: string | undefined;
   readonly paramHeaders?: readonly ParamHeader[];
-  /** Progress is wanted: notifications of it carry a token of this link's own. */
+  /** Requests progress notifications, with a progress token of this link. */
   readonly wantsProgress?: boolean;
 }
 
 export interface UpstreamLink {
   readonly transport: LinkTransport;
   readonly revision: string;
-  /** As the upstream declared them; empty where nobody asked. */
+  /** As the upstream declared them. Empty if they were not requested. */
   readonly capabilities: JsonObject;
   readonly instructions?: string | undefined;
-  /** What the server calls itself, where somebody asked. */
+  /** The server's name and version, if requested. */
   readonly server?: unknown;
   /** Throws an `McpFault`. */
   request(linkRequest: LinkRequest, options?: SendOptions): Promise<ResultMessage>;
-  /** Ends the session, where there is one. Never rejects. */
+  /** Ends the session, if there is one. Never rejects. */
   close(): Promise<void>;
 }
 
 export interface LinkConfig {
   readonly endpoint: RemoteEndpoint;
   readonly client: ClientIdentity;
-  /** undefined: nobody knows yet, so it is found out. */
+  /** undefined if the transport is not known yet and must be detected. */
   readonly transport: LinkTransport | undefined;
 }
 
-/** How long a server is waited for that is told that its session is over. */
 const END_TIMEOUT_MS = 2000;
 
-/** For calls: asks the server nothing that the way does not need. */
+/** For calls: sends only the requests that the transport needs. */
 export async function openLink(config: LinkConfig, options: RequestOptions = {}): Promise<UpstreamLink> {
   const nextId = createIdCounter();
   switch (config.transport) {
@@ -84,7 +83,7 @@ export async function openLink(config: LinkConfig, options: RequestOptions = {})
   }
 }
 
-/** To read what the server lists, in its era; undefined: whichever it speaks. */
+/** For reading lists, in the given era. Without an era the transport is detected. */
 export async function openCatalogLink(
   config: Omit<LinkConfig, "transport">,
   era: Era | undefined,
@@ -100,7 +99,7 @@ export async function openCatalogLink(
   }
 }
 
-/** Finds out how the server speaks, newest way first, and what it says about itself. */
+/** Detects the transport, newest first, and reads what the server says about itself. */
 async function detectLink(config: LinkConfig, options: ConnectOptions): Promise<UpstreamLink> {
   const connected = await connect(config.endpoint, config.client, options);
   const { nextId } = options;
@@ -128,7 +127,7 @@ async function discoverLink(config: LinkConfig, options: RequestOptions = {}): P
   return createLink2026(config, nextId, resultOf(discovered) ?? {});
 }
 
-/** For calls: nothing is asked before the first of them. */
+/** For calls: sends nothing before the first call. */
 export function openLink2026(config: LinkConfig): UpstreamLink {
   return createLink2026(config, createIdCounter(randomStart()), {});
 }
@@ -146,7 +145,10 @@ function createLink2026({ endpoint, client }: LinkConfig, nextId: () => number, 
   };
 }
 
-/** A call matters more than its log messages: so long it waits for the answer, which may come later. */
+/**
+ * How long a call waits for the answer to `logging/setLevel`. The answer may come later: a call matters more than its
+ * log messages.
+ */
 export const LEVEL_WAIT_MS = 1000;
 const LEVEL_TIMEOUT_MS = 5000;
 
@@ -156,7 +158,7 @@ interface LogLevelOptions {
   readonly waitUntil: (work: Promise<unknown>) => void;
 }
 
-/** Has a session of era 2025 send its log messages from `level` on. Never rejects: a server that refuses is not used any less. */
+/** Sets the log level of an era 2025 session. Never rejects: a server that refuses is used anyway. */
 export async function requestLogLevel(link: UpstreamLink, level: LogLevel, options: LogLevelOptions): Promise<void> {
   const { clock, signal, waitUntil } = options;
   const waiting = new AbortController();
@@ -169,7 +171,7 @@ export async function requestLogLevel(link: UpstreamLink, level: LogLevel, optio
   await pause(clock, LEVEL_WAIT_MS, waiting.signal);
 }
 
-/** In a session that has begun. `ids`: those of all requests in it. */
+/** For a session that is already open. `nextId` counts the ids of all requests in it. */
 export function createLink2025(config: LinkConfig, nextId: () => number, opened: PartialOpening): UpstreamLink {
   const channel = streamable2025(config.endpoint, opened.session);
   return createChannelLink(channel, { config, nextId, opened, transport: "2025" }, async () => {
@@ -177,7 +179,7 @@ export function createLink2025(config: LinkConfig, nextId: () => number, opened:
   });
 }
 
-/** `answer`: absent where another isolate has heard it. */
+/** `response` is absent if another isolate opened the session. */
 type PartialOpening = Pick<OpenedSession2025, "session"> & Partial<OpenedSession2025>;
 
 interface LinkParts {
@@ -209,7 +211,7 @@ function createChannelLink(
         options,
       );
     },
-    // A goodbye to a server that may be gone: its session ends there by itself.
+    // Best effort: if the server is gone, its session expires there.
     close: async () => endSession().catch(() => undefined),
   };
 }
@@ -228,14 +230,14 @@ export function createIdCounter(start = 0): () => number {
 }
 
 /**
- * Each call of era 2026 has a link of its own, and the answer to a question must come under another id than the question's
- * call had. Not one count for all: it would tell an upstream how much others ask.
+ * Each era 2026 call has its own link, and an answer must use another id than the call that asked. The start is random:
+ * one counter for all would reveal to an upstream how much others call.
  */
 function randomStart(): number {
   return Math.floor(Math.random() * 2 ** 31);
 }
 
-/** What era 2026 says of its client in each request; a session of era 2025 has said it when it began. */
+/** Client metadata that era 2026 sends with each request. A session of era 2025 sent it when it opened. */
 const META_KEYS_2026: ReadonlySet<string> = new Set(Object.values(META));
 
 export function withoutOwnMeta(params: JsonObject): JsonObject {

@@ -1,4 +1,4 @@
-// What may stand in the result of an upstream of era 2026: something complete, or questions that this client can be asked.
+// Checks the result of an era 2026 upstream: it must be complete, or ask questions that this client can answer.
 
 import { capabilityOf } from "../handlers/question.ts";
 import { getMembers, withMember } from "../mcp-client/json-text.ts";
@@ -12,20 +12,18 @@ const RESULT_MEMBERS: ReadonlySet<string> = new Set(["resultType", "inputRequest
 
 interface ResultContext {
   readonly call: Pick<McpRequest, "revision" | "capabilities">;
-  /** The upstream's id. */
   readonly server: string;
 }
 
-/** `state`: what the upstream wants back with the answers to its questions, which is not the client's to see. */
+/** `state` is the upstream's `requestState`, which the client must not see in the clear. */
 export interface UpstreamResult {
   readonly json: string;
   readonly state?: string;
 }
 
 /**
- * The result for the client. A failure where it is of a type that nobody declared, or asks what this client
- * cannot be asked.
- * https://modelcontextprotocol.io/specification/2026-07-28/basic#resulttype
+ * Returns the result for the client. Returns a failure for an undeclared result type, or for questions that this client
+ * cannot be asked. https://modelcontextprotocol.io/specification/2026-07-28/basic#resulttype
  */
 export function parseUpstreamResult(json: string, context: ResultContext): UpstreamResult | Failure {
   const { call, server } = context;
@@ -36,7 +34,7 @@ export function parseUpstreamResult(json: string, context: ResultContext): Upstr
       fault: "result",
     });
   const text = members.get("resultType");
-  // Earlier servers do not say it.
+  // Servers of earlier revisions omit `resultType`.
   if (text === undefined) return { json: withMember(json, "resultType", '"complete"') };
   const type: unknown = JSON.parse(text);
   if (type === "complete") return { json };

@@ -1,5 +1,5 @@
-// Owns what an upstream in a tenant's document must be: its id, its URL, and the headers that go with every request.
-// Pure. Shapes and sizes are the business of the admin contract.
+// Rules for an upstream in a tenant's document: id, URL, headers, `uris` and `auth`. The admin contract checks shapes
+// and sizes.
 
 import type { FieldError } from "../deployment/deployment.ts";
 import { findBrokenRuleInUrl } from "../outbound/url-policy.ts";
@@ -11,22 +11,21 @@ import { normalizeLiteral } from "../protocol/uri.ts";
 import { uriPrefixes, type UriPrefix } from "./uris/uri-owners.ts";
 
 export const MAX_UPSTREAMS = 50;
-/** A name is split at its first "__", so no id contains one, or ends in what could begin one. */
+/** A policy name is split at its first "__", so an id must not contain "__" or end in "_". */
 const ID = /^(?!.*__)[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/;
 const ID_RULE =
   "must be 1 to 32 of A-Z, a-z, 0-9, _ and -: it begins with a letter or digit, has no __ and ends in no _";
-/** In lower case. The first two are sources of every tenant, and lists tell sources by their ids. */
+/** In lower case. The first two are sources of every tenant, and lists identify sources by id. */
 const RESERVED = new Set(["code", "stored", "all", "none", "self", "tenant", "tenantry", "gateway", "admin", "mcp"]);
 
 const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const HEADER_VALUE = /^[\x20-\x7e\t]*$/;
-/** What the client of the upstream writes itself, and what belongs to one connection. */
+/** Headers that the upstream client writes itself, and hop-by-hop headers. */
 const OWN_HEADERS =
   /^(accept|content-(type|length|encoding)|host|connection|cookie|keep-alive|te|trailer|transfer-encoding|upgrade|last-event-id|mcp-.*|cf-.*|proxy-.*|tenantry-.*)$/;
 export const PLACEHOLDER = /\{\{([^{}]*)\}\}/g;
 
 const DEFAULT_TIMEOUT_MS = 60_000;
-/** What a URL breaks, of the rules by which requests leave. */
 const URL_RULES: Readonly<Partial<Record<OutboundErrorCode, string>>> = {
   credentials: "must hold no name and no password: use headers",
   scheme: "must begin with https:",
@@ -34,9 +33,9 @@ const URL_RULES: Readonly<Partial<Record<OutboundErrorCode, string>>> = {
 };
 
 export interface UrlRules {
-  /** What the Worker's operator allows beside the public internet; undefined: nobody knows yet. */
+  /** Destinations that the operator allows besides the public internet. undefined if they are not known here. */
   readonly allow: string | undefined;
-  /** The services that the Worker exposes, by name. */
+  /** Services that the Worker exposes, by name. */
   readonly exposed?: Readonly<Record<string, unknown>>;
 }
 
@@ -101,7 +100,7 @@ function urlRules(text: string | undefined, { allow }: UrlRules): string[] {
 
 const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
-/** How a server beside `wrangler dev` is reached, which is nobody's on the internet. */
+/** Tells a developer how to reach a server beside `wrangler dev`. */
 function localhostHint({ protocol, hostname, host }: URL): string {
   if (!LOOPBACK.test(hostname) || !/^https?:$/.test(protocol)) return "";
   const entry = protocol === "http:" ? `http://${host}` : host;
@@ -152,18 +151,17 @@ function isSecretReference(text: unknown): boolean {
   return typeof text === "string" && parseSecretReference(text) !== undefined;
 }
 
-/** The name in a text that is nothing but `{{secret:NAME}}`. */
+/** The NAME in a text that consists only of `{{secret:NAME}}`. */
 export function parseSecretReference(text: string): string | undefined {
   const inner = /^\{\{([^{}]*)\}\}$/.exec(text)?.[1];
   return inner === undefined ? undefined : parseSecretPlaceholder(inner);
 }
 
-/** The name in `secret:NAME`; undefined for what is none. */
+/** The NAME in `secret:NAME`, or undefined. */
 export function parseSecretPlaceholder(placeholder: string): string | undefined {
   return placeholder.startsWith("secret:") ? secretNameOf(placeholder.slice("secret:".length)) : undefined;
 }
 
-/** The `uris` of all other upstreams. */
 function otherPrefixes(upstreams: Readonly<Record<string, UpstreamDocument>>, id: string): readonly UriPrefix[] {
   return uriPrefixes({ upstreams }).filter(([, other]) => other !== id);
 }

@@ -1,5 +1,5 @@
-// Owns an upstream as a source: what its catalog lists, under names that begin with its id, and how each is asked for.
-// Refuses to list what another configuration of the same id has left behind.
+// Serves an upstream's catalog as a source, under names that begin with its id. A catalog of another configuration
+// under the same id is not listed.
 
 import { runAfterCall } from "../handlers/run-handler-call.ts";
 import type { CallEnd, RequestScope } from "../handlers/request-scope.ts";
@@ -42,12 +42,10 @@ import {
 } from "./upstream-catalog.ts";
 import { configOf, enabledUpstreams, type NamedUpstream } from "./upstream-config.ts";
 
-/** A source that is an upstream. */
 export interface UpstreamSource extends Source<RequestScope> {
   readonly upstream: NamedUpstream;
-  /** undefined: nobody has read yet what it lists. */
+  /** undefined if the upstream has never been read. */
   readonly upstreamTarget: UpstreamTarget | undefined;
-  /** What is listed of it, as its authority has it. */
   readonly catalog?: UpstreamCatalog;
 }
 
@@ -55,7 +53,7 @@ export function createUpstreamSources(context: SectionedTenant, services: Servic
   return enabledUpstreams(context.document).map((one) => createUpstreamSource(one, context, services));
 }
 
-/** What stands for its catalog is none: of one upstream, so the tenant's others are served. */
+/** Affects only this upstream, so the tenant's other upstreams are served. */
 const UNUSABLE = createReason("catalog-unusable", "what was read of it cannot be used");
 const NOT_READ = createReason("not-read-yet", "it has not been read yet");
 
@@ -96,12 +94,15 @@ function createUpstreamSource(
   };
 }
 
-/** A view says it after the id: no line of it may look as if another upstream, or the tenant, had said it. */
+/**
+ * A view prints the instructions after the upstream's id. Indented lines cannot pass for another upstream's or the
+ * tenant's.
+ */
 function indented(instructions: string): string {
   return instructions.replaceAll(/\r\n?|\n/g, "\n  ");
 }
 
-/** What was read of it, and why it could not be read again. Of a service that is not granted: nothing. */
+/** The last catalog and the note about a failed refresh. A service that is not granted has no catalog. */
 function loadCatalog(
   { id, upstream }: NamedUpstream,
   { sections, document, config }: Pick<SectionedTenant, "sections" | "document"> & { readonly config: string },
@@ -117,7 +118,7 @@ function loadCatalog(
   return { read, note: parseFailureNote(sections.get(failureSection(id)), config) };
 }
 
-/** What is said of a catalog to who may not see all that it has. */
+/** Describes gaps to a reader who may not see the whole catalog. */
 function createUnavailableCheck(
   id: string,
   catalog: UpstreamCatalog,
@@ -132,7 +133,7 @@ function createUnavailableCheck(
 
 type WithUris = Pick<ParsedSection["wires"], "resources" | "resourceTemplates">;
 
-/** Leaves out (as `taken`) what begins with one of the `uris` of another upstream. */
+/** Removes URIs under a prefix of another upstream, and returns them in `taken`. */
 function excludeTakenUris(
   wires: WithUris,
   { id, prefixes }: { readonly id: string; readonly prefixes: readonly UriPrefix[] },
@@ -153,13 +154,13 @@ function excludeTakenUris(
 
 type ReadsUri = (uri: string, prefixes: readonly UriPrefix[]) => boolean;
 
-/** Tells which URIs this upstream is asked for although it does not list them; undefined where there are none. */
+/** Returns which unlisted URIs this upstream may be asked for, or undefined if there are none. */
 function createUnlistedUriCheck(
   { id, upstream: { uris = [] } }: NamedUpstream,
   catalog: UpstreamCatalog,
   hasUiResources: boolean,
 ): ReadsUri | undefined {
-  // What waits for approval must not be read in a roundabout way.
+  // Resources that wait for approval must not be readable in this way.
   if (catalog.waiting !== undefined) return undefined;
   if (uris.length === 0 && !hasUiResources) return undefined;
   return (uri, prefixes) =>
@@ -170,7 +171,7 @@ function hasUi({ texts }: UpstreamCatalog): boolean {
   return [...texts.tools, ...texts.resources, ...texts.resourceTemplates].some((text) => /ui:/i.test(text));
 }
 
-/** For URIs that can be read but are in no list: so its own list is empty. */
+/** Resources that can be read but are not in any list, so `list` is empty. */
 function createUnlistedResources(
   upstream: UpstreamTarget,
   reads: (uri: string) => boolean,
@@ -203,20 +204,18 @@ export function parseFailureNote(section: Section | undefined, config: string): 
   }
 }
 
-/** A definition that is left out, under the name that policy has for it. */
+/** A hidden definition, under its policy name. */
 function toHiddenItem(id: string, { kind, name, why }: Quarantined): HiddenItem {
   if (kind === "tools" || kind === "prompts") return { kind, name: policyName(id, name), why };
   return { kind: "resources", name, why };
 }
 
-/** `_meta` with the name that its upstream gives it. */
 function withOwnName(wire: JsonObject, own: string): JsonObject {
   const behind = previousNames(wire);
   const meta = isObject(wire._meta) ? wire._meta : {};
   return { ...wire, _meta: { ...meta, [NAME_KEY]: behind.length === 0 ? own : [own, ...behind] } };
 }
 
-/** The definition under its names. */
 function toListedDefinition(
   id: string,
   plain: JsonObject,
@@ -232,7 +231,7 @@ function toListedDefinition(
   return { name, listedName: listed, wire: { ...wire, name: listed } };
 }
 
-/** `forApps`: the upstream has user interfaces, which know its tools by their own names. */
+/** `hasUiResources`: the upstream has user interfaces, which call its tools by their own names. */
 function createServedTool(
   upstream: UpstreamTarget,
   { wire, texts }: ParsedTool,
@@ -249,7 +248,7 @@ function createServedTool(
     texts,
     paramHeaders,
     repeatable,
-    // A name of the form `ID__name` is one of the upstream with that id, also where that one is away or hidden.
+    // A name like `ID__name` belongs to the upstream with that id, even if that upstream is unavailable or hidden.
     ...(hasUiResources && isForApps(wire) && !splitName(own) && { ownName: own }),
     call: (_args, call, requestScope) => {
       const params = { ...call.params, name: own };
@@ -301,7 +300,8 @@ function createServedTemplate(
   return {
     wire: { ...(uriTemplate === own ? wire : withOwnName(wire, own)), uriTemplate },
     read: async ({ uri, asked: shown }, call, requestScope) => {
-      // A template can be as wide as it likes: what another upstream has is that one's, though it be away.
+      // A template may match anything. A URI that belongs to another upstream stays there, even if that upstream is
+      // unavailable.
       if ("broken" in template || belongsToOther(prefixes, upstream.id, uri)) return undefined;
       if (template.match(uri) === undefined) return undefined;
       return readUri(upstream, { uri: toOwnUri(upstream.id, shown), name: uri }, call, requestScope);
@@ -321,7 +321,7 @@ function readUri(
   return forwardWithHook(upstream, forwarded, call, { requestScope, name });
 }
 
-/** The gateway says that it completes; what one upstream does not is no error of its client. */
+/** The gateway declares completion, so an upstream without it returns an empty list instead of an error. */
 async function forwardCompletion(
   upstream: UpstreamTarget,
   ref: JsonObject,
@@ -334,7 +334,7 @@ async function forwardCompletion(
   return forwardCall(upstream, { method: "completion/complete", params, repeatable: true }, call, requestScope);
 }
 
-/** As `forwardCall`, and the author's hook hears how it ended. */
+/** As `forwardCall`, and runs the author's `afterCall` hook. */
 function forwardWithHook(
   upstream: UpstreamTarget,
   forwarded: ForwardRequest,

@@ -1,28 +1,33 @@
-// Owns how long an answer may take and how large it may be. Infinity means no limit. Refuses to depend on what is
-// asked.
+// Limits on the duration and size of an answer. Infinity means no limit.
 
 export interface AnswerLimits {
-  /** Until the head of the answer is there. */
+  /** Milliseconds until the response headers arrive. */
   readonly headersMs: number;
-  /** Between two pieces of the answer, while somebody waits for the next. */
+  /** Milliseconds between two chunks of the body while a reader waits. */
   readonly silenceMs: number;
-  /** From the request to the last byte. */
+  /** Milliseconds from the request to the last byte. */
   readonly totalMs: number;
-  /** How long a stream that has answered is waited for, so that its connection can serve again; 0 closes it at once. */
+  /**
+   * How long to wait, after the response, for the server to end its stream, so that the connection can be reused. 0
+   * closes the stream at once.
+   */
   readonly lingerMs: number;
-  /** Of the body of one answer, as it is after decompression, over all connections that it takes. */
+  /** Bytes of one answer's body after decompression, over all its connections. */
   readonly responseBytes: number;
-  /** Of one message: a JSON body, or the data of one event. */
+  /** Bytes of one message: a JSON body, or the data of one event. */
   readonly messageBytes: number;
-  /** Of a stream, over all its connections. A line may be empty, and a few compressed bytes are millions of those. */
+  /**
+   * Lines of a stream, over all its connections. A line may be empty, and a few compressed bytes can be millions of
+   * empty lines.
+   */
   readonly lines: number;
-  /** How many more lines each second brings. */
+  /** Additional lines per second. */
   readonly linesPerSecond: number;
 }
 
 const MEBIBYTE = 1024 * 1024;
 
-/** For requests that are answered once. A server that answers in JSON sends the head only when the work is done. */
+/** For requests with one answer. A server that answers in JSON sends the headers only when the work is done. */
 export const CALL_LIMITS: AnswerLimits = {
   headersMs: 60_000,
   silenceMs: 300_000,
@@ -34,7 +39,7 @@ export const CALL_LIMITS: AnswerLimits = {
   linesPerSecond: 0,
 };
 
-/** For streams that stand open. After five silent minutes the connection is taken for dead and opened again. */
+/** For long-lived streams. After five silent minutes the connection counts as dead and is reopened. */
 export const STREAM_LIMITS: AnswerLimits = {
   ...CALL_LIMITS,
   totalMs: Infinity,

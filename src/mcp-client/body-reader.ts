@@ -1,5 +1,5 @@
-// Owns reading the body of one answer piece by piece, up to its limit. However the reading ends, the body has been read
-// to its end or cancelled, so that no connection stays open that nobody reads.
+// Reads the body of one answer chunk by chunk, up to its limit. In every case the body is read to its end or cancelled,
+// so that no unread connection stays open.
 
 import { dropFrames } from "../protocol/drop-frames.ts";
 import { MAX_CONTAINERS } from "../protocol/jsonrpc.ts";
@@ -14,7 +14,7 @@ export interface SizeLimit {
   readonly bytes: number;
 }
 
-/** Is told the size of each piece, and throws where they are too many in all. */
+/** Receives the size of each chunk, and throws if the total is too large. */
 export type CountBytes = (bytes: number) => void;
 
 export function createByteCounter(limit: SizeLimit, onBuffered?: (bytes: number) => void): CountBytes {
@@ -30,20 +30,22 @@ export function tooLargeFault(limit: SizeLimit): McpFault {
   return new McpFault({ kind: "tooLarge", what: limit.of, limitBytes: limit.bytes, sent: "yes" });
 }
 
-/** Throws where parsing a message takes much more memory than its text. Whatever is parsed of it afterwards is bounded by this. */
+/**
+ * Throws if parsing the message would take much more memory than its text. This bounds everything parsed from it later.
+ */
 export function checkContainers(text: string): void {
   if (countContainers(text, MAX_CONTAINERS) <= MAX_CONTAINERS) return;
   throw new McpFault({ kind: "tooLarge", what: "message", limitContainers: MAX_CONTAINERS, sent: "yes" });
 }
 
-/** All of a body that says that it is short, as text: piece by piece costs more than what it brings. */
+/** Reads a body of known short length as text, because reading in chunks costs more than the body is worth. */
 export function readShort(response: Response, lifecycle: ExchangeLifecycle, limit: SizeLimit): Promise<string> {
   return lifecycle
     .race("silence", () => response.text())
     .then(
       (text) => {
         lifecycle.end();
-        // HTTP holds a server to the length that it announced. Not every `fetch` is HTTP.
+        // HTTP enforces the announced length, but not every `fetch` is HTTP.
         if (text.length > limit.bytes) throw tooLargeFault(limit);
         return text;
       },
@@ -72,12 +74,12 @@ export class BodyReader {
     this.#count = count;
   }
 
-  /** Aborts when the body is closed, and when its time is over. */
+  /** Aborts when the body is closed, or when its time limit has passed. */
   get signal(): AbortSignal {
     return this.#lifecycle.signal;
   }
 
-  /** The next piece; undefined at the end, and after `close`. */
+  /** The next chunk. Returns undefined at the end and after `close`. */
   async read(): Promise<Uint8Array | undefined> {
     if (this.#isEnded) return undefined;
     const piece = await this.#next();
@@ -105,12 +107,12 @@ export class BodyReader {
     }
   }
 
-  /** Cancels the body. A `read` that is waiting gets undefined. */
+  /** Cancels the body. A pending `read` resolves to undefined. */
   close(): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#lifecycle.cancel();
-    // This fails where the connection is gone already, which is fine.
+    // Fails if the connection is gone already, which is fine.
     this.#reader.cancel().catch(() => undefined);
   }
 }

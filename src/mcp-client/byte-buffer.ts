@@ -1,12 +1,12 @@
-// Owns bytes that arrive in pieces and are wanted in one: a piece that is all of it is not copied, and a million small
-// pieces take little more memory than their bytes.
+// Joins bytes that arrive in pieces. A single piece is not copied, and a million small pieces take little more memory
+// than their bytes.
 
 const FIRST_CAPACITY = 4096;
 
 export class ByteBuffer {
-  /** The only piece so far, which is not ours to write into. */
+  /** The only piece so far. Must not be written to. */
   #singlePiece: Uint8Array | undefined;
-  /** A copy of all pieces, with room for more. */
+  /** A copy of all pieces, with spare capacity. */
   #storage: Uint8Array | undefined;
   #length = 0;
 
@@ -14,7 +14,7 @@ export class ByteBuffer {
     return this.#length;
   }
 
-  /** Nobody may change the piece afterwards. */
+  /** The caller must not change the piece afterwards. */
   add(piece: Uint8Array): void {
     if (piece.length === 0) return;
     if (this.#length === 0) this.#singlePiece = piece;
@@ -22,7 +22,7 @@ export class ByteBuffer {
     this.#length += piece.length;
   }
 
-  /** All of it; the buffer is empty afterwards. */
+  /** Also empties the buffer. */
   take(): Uint8Array {
     const taken = this.#storage?.subarray(0, this.#length) ?? this.#singlePiece ?? new Uint8Array(0);
     this.#singlePiece = undefined;
@@ -31,7 +31,7 @@ export class ByteBuffer {
     return taken;
   }
 
-  /** Twice as much each time, so that each byte is copied only a few times. */
+  /** Doubles the capacity, so that each byte is copied only a few times. */
   #ensureCapacity(length: number): Uint8Array {
     if (this.#storage && this.#storage.length >= length) return this.#storage;
     const storage = new Uint8Array(Math.max(FIRST_CAPACITY, length, 2 * this.#length));

@@ -1,5 +1,5 @@
-// Owns ending work that takes several requests: its reader may end it, and so may the caller's signal.
-// Refuses to leave a listener on a signal that outlives the work.
+// A signal for work that takes several requests. Its reader or the caller's signal can abort it. Leaves no listener on
+// a signal that outlives the work.
 
 import { McpFault } from "./fault.ts";
 
@@ -17,13 +17,13 @@ export class CancelSignal {
     return this.#controller.signal;
   }
 
-  /** Ends the work because its reader stops, or because it is done. */
+  /** Ends the work because its reader stopped, or because it is done. */
   readonly end = (): void => {
     this.#caller?.removeEventListener("abort", this.#onAbort);
     this.#controller.abort();
   };
 
-  /** The fault for work that this has interrupted. */
+  /** The fault of work that this signal interrupted. */
   fault(): McpFault {
     const reason: unknown = this.#controller.signal.reason;
     return reason instanceof McpFault ? reason : new McpFault({ kind: "cancelled", sent: "yes" });

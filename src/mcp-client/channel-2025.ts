@@ -1,6 +1,5 @@
-// Owns what both transports of era 2025 have in common: sending requests and notifications, the handshake, and an
-// answer to the server that must arrive. Refuses to know how messages travel.
-// https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle
+// The common part of both transports of era 2025: sending requests and notifications, the handshake, and the retried
+// delivery of answers. https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle
 
 import { findRevision2025 } from "../protocol/revisions.ts";
 import { notification, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
@@ -14,24 +13,24 @@ import { createSession2025, type Session2025 } from "./session-2025.ts";
 
 export interface Channel2025 {
   send(request: Pick<PreparedRequest, "id" | "text">, options?: RequestOptions): Promise<McpReply>;
-  /** A notification, or the answer to something that the server asked. */
+  /** Sends a notification, or the answer to a question of the server. */
   sendOneWay(text: string, options?: RequestOptions): Promise<void>;
   /**
-   * Where everything comes on one stream: hands what the server says or asks to `take`, until the function that it gives is
-   * called. Absent where that comes with the answer.
+   * For a transport with one stream for everything: passes the server's notifications and questions to `handle` until
+   * the returned function is called. Absent if these arrive with the answer.
    */
   listen?(handle: HandleMessage): () => void;
-  /** Ends the session at the server; absent where closing the connection does. */
+  /** Ends the session at the server. Absent if closing the connection ends it. */
   end?(options?: RequestOptions): Promise<unknown>;
 }
 
 export interface OpenedSession2025 {
   readonly session: Session2025;
-  /** What the server says about itself. */
+  /** The server's answer to `initialize`. */
   readonly response: ResponseMessage;
 }
 
-/** `hello` is the params of `initialize`; `channel` is that of a session, or of none yet. */
+/** `hello` is the params of `initialize`. `channel` returns the channel of a session, or of none yet. */
 export async function handshake(
   channel: (session: Session2025 | undefined) => Channel2025,
   hello: JsonObject,
@@ -42,7 +41,7 @@ export async function handshake(
   return confirm2025(channel(opened.session), opened, options);
 }
 
-/** The first half of a handshake: how a server fails here may say that it is of an older kind. */
+/** First half of the handshake. The way in which it fails may show that the server is of an older kind. */
 export async function initialize2025(
   channel: Channel2025,
   hello: JsonObject,
@@ -56,7 +55,7 @@ export async function initialize2025(
   return { session: createSession2025(hello, result, reply.headers), response };
 }
 
-/** The second half, in the session that has begun. Where it fails nobody will use that session, so it is ended. */
+/** Second half, in the new session. If it fails, the unused session is ended. */
 export async function confirm2025(
   channel: Channel2025,
   opened: OpenedSession2025,
@@ -70,7 +69,7 @@ export async function confirm2025(
     await channel.sendOneWay(notification("notifications/initialized", {}), options);
     return opened;
   } catch (error) {
-    // Without the caller's signal, which may be why it failed. What goes wrong now is not what the caller has to hear.
+    // Without the caller's signal, which may be the cause. A failure here must not hide the original error.
     await channel.end?.({ limits: { ...options.limits, totalMs: END_TIMEOUT_MS } }).catch(() => undefined);
     throw error;
   }
@@ -81,11 +80,11 @@ const RETRY_DELAYS_MS = [100, 500, 2000] as const;
 
 export interface SendOneWayOptions extends RequestOptions {
   readonly clock: Clock;
-  /** Is asked before each repetition, so that a server which takes nothing does not cost four requests each time. */
+  /** Checked before each retry, so that a server which accepts nothing does not cost four requests each time. */
   readonly mayRetry?: () => boolean;
 }
 
-/** Sends an answer that the server waits for, again if it may not have arrived: getting it twice does no harm. */
+/** Sends an answer that the server waits for, and retries if it may not have arrived. A duplicate does no harm. */
 export async function sendOneWayWithRetry(
   channel: Pick<Channel2025, "sendOneWay">,
   text: string,

@@ -1,16 +1,15 @@
-// Owns what the client knows of time and chance. Whoever makes a client gives it a clock, so that tests do not have to
-// wait. Refuses timers that cannot be taken back.
+// Time and randomness of the client, injected so that tests need not wait.
 
 export interface Clock {
-  /** Milliseconds since 1970. */
+  /** Milliseconds since the epoch. */
   now(): number;
   /** From 0 up to, but not including, 1. */
   random(): number;
-  /** Runs it once, later; the function that is returned takes that back. */
+  /** Runs the callback once, later. The returned function cancels it. */
   schedule(milliseconds: number, run: () => void): () => void;
 }
 
-/** Platforms fire a timer that is longer than this at once. */
+/** Platforms fire a longer timer at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const SYSTEM_CLOCK: Clock = {
@@ -22,7 +21,7 @@ export const SYSTEM_CLOCK: Clock = {
   },
 };
 
-/** Waits; false where the signal came before the time was over. */
+/** Resolves to false if the signal aborts before the time is over. */
 export async function pause(clock: Clock, milliseconds: number, signal: AbortSignal | undefined): Promise<boolean> {
   if (signal?.aborted) return false;
   return new Promise((resolve) => {

@@ -1,5 +1,5 @@
-// Finds out how a server speaks, newest way first: 2026-07-28, then a session over Streamable HTTP, then HTTP+SSE. The
-// answer holds for one connection: a server that is down, or refuses the credential, may be taken for an older one.
+// Detects a server's transport, newest first: 2026-07-28, then a session over Streamable HTTP, then HTTP+SSE. The
+// result holds for one connection: a server that is down or refuses the credential may look like an older one.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#backward-compatibility
 
 import { LATEST_2025, VERSION_2026, findRevision2025 } from "../protocol/revisions.ts";
@@ -17,7 +17,7 @@ import { end2025, streamable2025 } from "./streamable-2025.ts";
 export type Connected =
   | { readonly transport: "2026"; readonly discovered: ResultMessage }
   | ({ readonly transport: "2025" } & OpenedSession2025)
-  /** To be closed by whoever asked. */
+  /** The caller must close the connection. */
   | ({ readonly transport: "http-sse"; readonly connection: HttpSseConnection } & OpenedSession2025);
 
 export interface ConnectOptions extends RequestOptions {
@@ -42,8 +42,8 @@ export async function connect(
 }
 
 /**
- * Connects to an older server where `refusal`, which a request of 2026 failed with, may be the answer of one. That is a mere
- * guess for a refused credential or a failure of the server: where it was wrong, throws what says more.
+ * Connects to an older server if `error2026`, the fault of a 2026 request, may come from one. For a refused credential
+ * or a server failure that is only a guess. If the guess was wrong, throws the more specific of the two errors.
  */
 export async function withOlderFallback<T>(error2026: unknown, connectOlderServer: () => Promise<T>): Promise<T> {
   if (!(error2026 instanceof McpFault) || !indicatesOlderEra(error2026.fault)) throw error2026;
@@ -56,12 +56,12 @@ export async function withOlderFallback<T>(error2026: unknown, connectOlderServe
 
 const GOODBYE_MS = 2000;
 
-/** Some servers begin a session with the first request, refuse that, and would keep the session. */
+/** Some servers start a session with the first request even if they refuse the request, and would keep that session. */
 async function endLeftoverSession(endpoint: RemoteEndpoint, refusal: unknown, connected: Connected): Promise<void> {
   const id = refusal instanceof McpFault && "http" in refusal.fault ? refusal.fault.http.sessionId : undefined;
   if (id === undefined || (connected.transport === "2025" && connected.session.id === id)) return;
   const session = { id, revision: "", hello: {}, capabilities: {} };
-  // A courtesy: the server forgets the session by itself, too.
+  // Best effort: the server also expires the session by itself.
   await end2025(endpoint, session, { limits: { totalMs: GOODBYE_MS } }).catch(() => undefined);
 }
 
@@ -76,7 +76,8 @@ async function connectOlder(
     clientInfo: client.clientInfo,
   };
   const id = options.nextId();
-  // Only `initialize` tells an older server: one that has begun a session is none, whatever it says afterwards.
+  // Only `initialize` identifies an older server. A server that has started a session is not HTTP+SSE, whatever it
+  // answers afterwards.
   const begun = await undefinedIfOlder(indicatesHttpSse, async () =>
     initialize2025(streamable2025(endpoint, undefined), hello, id, options),
   );
@@ -91,7 +92,7 @@ async function connectOlder(
   }
 }
 
-/** Says no more than that it does not understand, or has lost the challenge of the first answer. */
+/** The error says only that the server did not understand, or it lacks the challenge of the first answer. */
 function isLessSpecific(error: unknown, { fault: first }: McpFault): boolean {
   if (!(error instanceof McpFault)) return false;
   const { fault } = error;
@@ -103,7 +104,7 @@ function challengeOf(fault: Fault): string | undefined {
   return "http" in fault ? fault.http.wwwAuthenticate : undefined;
 }
 
-/** Some servers answer nothing to a method that they do not know. */
+/** Some servers never answer an unknown method. */
 const PROBE_TIMEOUT_MS = 10_000;
 
 async function discover(
@@ -115,18 +116,18 @@ async function discover(
   const { totalMs } = limitsOf(endpoint, options);
   const limits = { ...options.limits, totalMs: Math.min(totalMs, PROBE_TIMEOUT_MS) };
   const send = () => requestResult2026({ endpoint, client, nextId }, request, { signal, limits });
-  // Who refuses the revision and names it among its own, as one may in the middle of a deployment, is asked once more.
+  // A server may refuse the revision and still list it as supported, for example during a deployment. One retry.
   const discovered = await send().catch((error: unknown) => {
     if (error instanceof McpFault && namesRevision2026(error.fault)) return send();
     throw error;
   });
   const { supportedVersions, capabilities } = resultOf(discovered) ?? {};
-  // Some servers give a result to whatever they are asked.
+  // Some servers return a result for any method.
   const isOf2026 = Array.isArray(supportedVersions) && supportedVersions.includes(VERSION_2026);
   return isOf2026 && isObject(capabilities) ? discovered : undefined;
 }
 
-/** Undefined where the fault says that the server is of an earlier kind. */
+/** Resolves to undefined if the fault shows an older server. */
 async function undefinedIfOlder<T>(isOlder: (fault: Fault) => boolean, work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();
@@ -139,22 +140,22 @@ async function undefinedIfOlder<T>(isOlder: (fault: Fault) => boolean, work: () 
 const UNSUPPORTED_VERSION = errorCode("unsupportedVersion", "2026");
 const CODES_ONLY_2026 = [errorCode("headerMismatch", "2026"), errorCode("missingCapability", "2026")];
 
-/** What an older server does with a request of 2026, apart from HTTP errors. */
+/** How an older server reacts to a 2026 request, apart from HTTP errors. */
 const NON_2026_FAULTS: ReadonlySet<Fault["kind"]> = new Set(["notMcp", "unanswered", "violation", "timeout"]);
 
-/** Whether a fault of a 2026 request says that the server is of an earlier era. Any HTTP error does. */
+/** Whether the fault of a 2026 request indicates an older server. Any HTTP error does. */
 export function indicatesOlderEra(fault: Fault): boolean {
   if (fault.kind === "refused") return isErrorOf2025(rpcErrorOf(fault.error));
   return fault.kind === "status" || NON_2026_FAULTS.has(fault.kind);
 }
 
-/** Such an answer is also that of a newer server that is down, or refuses the credential. */
+/** The same answer may come from a newer server that is down, or that refuses the credential. */
 function isAmbiguous(fault: Fault): boolean {
   const status = httpStatusOf(fault) ?? 0;
   return status === 401 || status === 403 || status === 429 || status >= 500;
 }
 
-/** Servers of era 2025 have many errors for a request outside of a session; those of 2026 are few and known. */
+/** Servers of era 2025 have many errors for a request outside of a session. Those of era 2026 are few and known. */
 function isErrorOf2025(error: RpcError | undefined): boolean {
   if (error === undefined) return false;
   if (error.code !== UNSUPPORTED_VERSION) return !CODES_ONLY_2026.includes(error.code);

@@ -1,5 +1,5 @@
-// The reason in the body of an HTTP error, as one line for people. Bodies are of many makes: JSON-RPC errors without an id,
-// problem details (RFC 9457), OAuth errors (RFC 6749), FastAPI's `detail`, plain text.
+// Extracts the reason from the body of an HTTP error, as one line for people. Understands JSON-RPC errors without an
+// id, problem details (RFC 9457), OAuth errors (RFC 6749), FastAPI's `detail` and plain text.
 
 import { isObject } from "../protocol/jsonrpc.ts";
 
@@ -7,7 +7,7 @@ const MAX_LENGTH = 200;
 const REASON_MEMBERS = ["error_description", "detail", "message", "msg", "title", "error"] as const;
 const MAX_DEPTH = 4;
 
-/** Undefined where the body says nothing, or is a page. */
+/** Returns undefined if the body is empty or looks like HTML. */
 export function parseErrorReason(body: string): string | undefined {
   const text = body.trim();
   if (text === "" || text.startsWith("<")) return undefined;
@@ -17,7 +17,7 @@ export function parseErrorReason(body: string): string | undefined {
   return truncateWords(reason, MAX_LENGTH) || undefined;
 }
 
-/** Cut between words: a secret of which only a part is left could not be redacted any more. */
+/** Cuts between words: a secret that is cut in half could no longer be redacted. */
 export function truncateWords(text: string, maxLength: number): string {
   return text.length <= maxLength ? text : text.slice(0, maxLength).replace(/\S*$/, "…");
 }
@@ -30,7 +30,7 @@ function parseJsonOrText(text: string): unknown {
   }
 }
 
-/** `error` is a text in OAuth, and an object with a message in JSON-RPC; FastAPI's `detail` may be a list. */
+/** `error` is a string in OAuth, and an object with a message in JSON-RPC. FastAPI's `detail` may be a list. */
 function reasonTextOf(value: unknown, depth = 0): string {
   if (typeof value === "string") return value;
   if (depth === MAX_DEPTH) return "";

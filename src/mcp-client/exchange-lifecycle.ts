@@ -1,5 +1,5 @@
-// Owns when one exchange ends and why: all is read, a limit of time has passed, or the caller's signal came.
-// Refuses to leave a timer or a listener behind, and to depend on a platform that reacts to an abort.
+// Decides when one exchange ends and why: everything is read, a time limit has passed, or the caller aborted. Leaves no
+// timer or listener behind, and works on platforms whose `fetch` ignores an abort.
 
 import type { Clock } from "./clock.ts";
 import { McpFault, type Fault, type Sent } from "./fault.ts";
@@ -8,7 +8,7 @@ import type { AnswerLimits } from "./answer-limits.ts";
 const NO_TIMER = () => {};
 
 export class ExchangeLifecycle {
-  /** How far the request has come by now; every fault of this exchange says so. */
+  /** How far the request has come. Every fault of this exchange reports it. */
   sent: Sent = "no";
   readonly #clock: Clock;
   readonly #limits: AnswerLimits;
@@ -18,7 +18,6 @@ export class ExchangeLifecycle {
   #reason: McpFault | undefined;
   #endCallback: (() => void) | undefined;
   #isEnded = false;
-  /** Rejects the step that is under way. */
   #rejectStep: ((reason: McpFault) => void) | undefined;
 
   constructor(clock: Clock, limits: AnswerLimits, caller: AbortSignal | undefined) {
@@ -30,17 +29,17 @@ export class ExchangeLifecycle {
     if (caller?.aborted === true) this.#onAbort();
   }
 
-  /** For `fetch`, so that it stops when nobody waits any more. */
+  /** For `fetch`, so that it stops when the exchange ends. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** Waits for one step: until it is done, or the exchange ends before. `late` gets what came when nobody waited for it. */
+  /** Waits until the step is done or the exchange ends. `onLate` receives a result that arrives afterwards. */
   race<T>(stage: "headers" | "silence", step: () => Promise<T>, onLate?: (value: T) => void): Promise<T> {
     if (this.#reason) return Promise.reject(this.#reason);
     const stepping = step();
     const stopTimer = this.#timer(stage, this.#limits[`${stage}Ms`]);
-    // Racing each step against one promise for all of them would keep every result in memory until the exchange ends.
+    // Racing all steps against one shared promise would keep every result in memory until the exchange ends.
     return new Promise<T>((resolve, reject) => {
       let isOver = false;
       const settleOnce = (): boolean => {
@@ -70,13 +69,16 @@ export class ExchangeLifecycle {
     if (this.#reason) throw this.#reason;
   }
 
-  /** Runs it once, when the exchange ends. The last one alone: what a redirect takes is over before the next begins. */
+  /**
+   * Runs the callback once when the exchange ends. Only the last callback counts: each redirect hop is over before the
+   * next begins.
+   */
   readonly onEnd = (run: () => void): void => {
     if (this.#isEnded) run();
     else this.#endCallback = run;
   };
 
-  /** Ends the exchange in good order, because everything has been read. */
+  /** Ends the exchange normally, after everything has been read. */
   end(): void {
     if (!this.#isEnded) this.#endCallback?.();
     this.#isEnded = true;
@@ -84,7 +86,7 @@ export class ExchangeLifecycle {
     this.#caller?.removeEventListener("abort", this.#onAbort);
   }
 
-  /** Ends the exchange early, because nobody wants the rest. */
+  /** Ends the exchange early, because the rest is not wanted. */
   cancel(reason?: McpFault): void {
     this.end();
     this.#rejectStep?.(reason ?? new McpFault({ kind: "cancelled", sent: this.sent }));
@@ -92,7 +94,8 @@ export class ExchangeLifecycle {
   }
 
   readonly #onAbort = (): void => {
-    // A caller may abort with a fault as the reason, such as a limit of its own. Only this exchange knows what it sent.
+    // A caller may abort with a fault as the reason, such as its own time limit. Only this exchange knows what was
+    // sent.
     const reason: unknown = this.#caller?.reason;
     this.#fail(
       reason instanceof McpFault ? { ...reason.fault, sent: this.sent } : { kind: "cancelled", sent: this.sent },

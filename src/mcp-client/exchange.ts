@@ -1,5 +1,5 @@
-// Owns one HTTP exchange with an MCP server of either era: it sends one request and returns the answer or throws the
-// fault. Refuses to send anything twice, but where a redirect says that it was not taken and stays within the origin.
+// One HTTP exchange with an MCP server of either era: sends one request, and returns the answer or throws a fault.
+// Resends only on a redirect that keeps the method and stays within the origin.
 
 import type { StreamBudget } from "./stream-budget.ts";
 import { limitsOf, type RemoteEndpoint, type RequestOptions } from "./remote-endpoint.ts";
@@ -15,14 +15,14 @@ export interface HttpRequest {
   readonly method: keyof typeof ACCEPT;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Continues a stream that broke after the event with this id. */
+  /** Resumes a broken stream after the event with this id. */
   readonly lastEventId?: string | undefined;
   /** A notification or an answer, which the server only has to accept. */
   readonly isOneWay?: boolean;
 }
 
 export interface ExchangeOptions extends RequestOptions {
-  /** What earlier connections of the same stream have left of its limits. */
+  /** The rest of the budget after earlier connections of the same stream. */
   readonly streamBudget?: Partial<StreamBudget>;
 }
 
@@ -59,7 +59,7 @@ export async function exchange(
   }
 }
 
-/** A GET whose answer is a stream; any other answer is a fault. */
+/** A GET whose answer must be a stream; any other answer is a fault. */
 export async function openStream(
   endpoint: RemoteEndpoint,
   request: Pick<HttpRequest, "headers" | "lastEventId">,
@@ -70,7 +70,7 @@ export async function openStream(
   throw rpcErrorFault(answer) ?? new McpFault({ kind: "notMcp", http: answer.http, sent: "yes" });
 }
 
-/** As the official clients do: a server that redirects `/mcp` to `/mcp/` is one of them. */
+/** The official clients follow redirects too, and servers that redirect `/mcp` to `/mcp/` depend on it. */
 const MAX_REDIRECTS = 5;
 
 async function send(
@@ -95,8 +95,8 @@ async function send(
     lifecycle.throwIfEnded();
     lifecycle.sent = "perhaps";
     const to = target;
-    // Called as a function: as a method of the endpoint, the `fetch` of workerd refuses. An answer is late where the
-    // platform did not hear the abort.
+    // Called as a function, because workerd's `fetch` fails when called as a method. A response is late if the platform
+    // ignored the abort.
     const response: Response = await lifecycle.race("headers", () => fetch(to, init), discardBody);
     const next = redirects < MAX_REDIRECTS ? sameOriginTarget(response, to, method) : undefined;
     if (next === undefined) return response;
@@ -106,7 +106,7 @@ async function send(
   }
 }
 
-/** Where a redirect leads that keeps the method and the origin, to which alone the credentials may go. */
+/** The target of a redirect that keeps the method and the origin. Credentials may go only to that origin. */
 function sameOriginTarget(
   { status, headers }: Response,
   from: string,
@@ -119,7 +119,6 @@ function sameOriginTarget(
   return isSameOrigin(new URL(from).origin, target) ? target.href : undefined;
 }
 
-/** Of what went wrong before there was an answer. */
 function toFault(error: unknown): McpFault {
   if (error instanceof McpFault) return error;
   const code = platformCode(error);

@@ -1,26 +1,26 @@
-// Owns everything that can go wrong between here and a server, as one tagged union, and the one error that carries it.
-// Every fault says whether the request may have reached the server, because what may have run must not be run again.
+// Everything that can go wrong between the client and a server, as one tagged union and the error that carries it.
+// Every fault says whether the request may have reached the server, because a call that may have run must not run
+// again.
 
 import { errorCode, errorStatus } from "../protocol/errors.ts";
 import { rpcErrorOf, type ResponseMessage, type UnreadableMessage } from "./message.ts";
 import { truncateWords } from "./error-reason.ts";
 
-/** `no`: it never left. `perhaps`: it left, and nothing was heard since. `yes`: the server began to answer. */
+/** `no`: never sent. `perhaps`: sent, but nothing was received. `yes`: the server began to answer. */
 export type Sent = "no" | "perhaps" | "yes";
 
-/** What the head of an answer says; plain data, so that it can be logged and kept. */
+/** Facts from the response head, as plain data that can be logged and stored. */
 export interface HttpFacts {
   readonly status: number;
-  /** The media type in lower case, without parameters; empty where there is none. */
+  /** Media type in lower case without parameters. Empty if there is none. */
   readonly contentType: string;
   readonly wwwAuthenticate?: string;
-  /** Of a session that the server began with this request though it refused it. */
+  /** Id of a session that the server started although it refused the request. */
   readonly sessionId?: string;
-  /** As it came: seconds or a date. */
+  /** As received: seconds or a date. */
   readonly retryAfter?: string;
 }
 
-/** Which rule of the protocol was broken. */
 export type BrokenRule =
   | UnreadableMessage["rule"]
   | "wrongId"
@@ -34,35 +34,35 @@ export type BrokenRule =
   | "tooManyRounds";
 
 interface Faults {
-  /** The caller's own signal came. */
+  /** The caller's signal aborted. */
   readonly cancelled: object;
-  /** There was no connection. `code` is the platform's name for the reason. */
+  /** No connection was made. `code` is the platform's name for the reason. */
   readonly unreachable: { readonly code: string };
   readonly lost: { readonly stage: "headers" | "body"; readonly code: string | undefined };
-  /** Which limit has passed: for the head of the answer, between two pieces of it, or for all of it. */
+  /** Which limit has passed: for the response head, between two chunks, or for the whole answer. */
   readonly timeout: { readonly stage: "headers" | "silence" | "total"; readonly afterMs: number };
   readonly tooLarge:
     | { readonly what: "response" | "message"; readonly limitBytes: number }
-    /** Of objects and lists, which take much more memory than their bytes. */
+    /** Limit of objects and arrays, which take much more memory than their bytes. */
     | { readonly what: "message"; readonly limitContainers: number }
-    /** Of small lines, which cost much more than their bytes. */
+    /** Limit of lines, which cost much more than their bytes. */
     | { readonly what: "stream"; readonly limitLines: number };
-  /** It was not followed. `location` is absolute; undefined where the server gave none that can be read. */
+  /** The redirect was not followed. `location` is absolute, or undefined if the server sent no valid one. */
   readonly redirect: { readonly http: HttpFacts; readonly location: string | undefined };
-  /** An HTTP error without a JSON-RPC error in it. `reason`: what its body says, in one line. */
+  /** An HTTP error without a JSON-RPC error. `reason` is what its body says, in one line. */
   readonly status: { readonly http: HttpFacts; readonly reason?: string | undefined };
-  /** A success with a content type that is not MCP, such as a page. */
+  /** A success with a content type that is not MCP, such as an HTML page. */
   readonly notMcp: { readonly http: HttpFacts };
-  /** The server's JSON-RPC error, whole. */
+  /** The server's whole JSON-RPC error. */
   readonly refused: { readonly http: HttpFacts; readonly error: ResponseMessage };
   readonly sessionGone: {
     readonly http: HttpFacts;
     readonly error: ResponseMessage | undefined;
     readonly reason?: string | undefined;
   };
-  /** The answer ended in good order, but there was no response in it. */
+  /** The answer ended normally without a response in it. */
   readonly unanswered: { readonly http: HttpFacts };
-  /** The stream broke, and the last attempt to continue it failed because of `why`. */
+  /** The stream broke, and the last attempt to resume it failed with `lastFault`. */
   readonly unresumable: { readonly lastFault: Fault };
   readonly violation: { readonly rule: BrokenRule; readonly detail: string };
 }
@@ -81,7 +81,7 @@ export class McpFault extends Error {
   }
 }
 
-/** One sentence for logs and people. It names no URL and no header, so it can be shown. */
+/** One sentence for logs and people. Contains no URL and no header, so it can be shown. */
 export function describeFault(fault: Fault): string {
   const describe = DESCRIPTIONS[fault.kind] as (fault: Fault) => string;
   return truncateWords(describe(fault), MAX_DESCRIPTION);
@@ -127,14 +127,12 @@ function describeError(response: ResponseMessage): string {
   return `${error?.message || "refused without a word"} (${error?.code ?? 0})`;
 }
 
-/** Statuses that a server gives before it looks for a method to run. */
 const STATUSES_BEFORE_RUNNING = new Set([401, 403, 405, 406, 411, 413, 414, 415, 421, 426, 429, 431]);
-/** Errors of 2026-07-28 that a server gives before a method runs. */
 const CODES_BEFORE_RUNNING = /* @__PURE__ */ (
   ["headerMismatch", "missingCapability", "unsupportedVersion"] as const
 ).map((key) => errorCode(key, "2026"));
 
-/** Whether the server may have begun to do what it was asked. A request may be sent again only if it has not. */
+/** Whether the server may have started the requested work. Only a request that has not run may be sent again. */
 export function mayHaveRun(fault: Fault): boolean {
   if (fault.sent === "no" || fault.kind === "redirect" || fault.kind === "sessionGone") return false;
   if (fault.kind === "status") return !STATUSES_BEFORE_RUNNING.has(fault.http.status);
@@ -147,19 +145,18 @@ function isRefusedBeforeRunning(error: ResponseMessage, { status }: HttpFacts): 
   return status === errorStatus("headerMismatch", "2026") && CODES_BEFORE_RUNNING.includes(code);
 }
 
-/** The status of the answer that the fault is about. */
 export function httpStatusOf(fault: Fault): number | undefined {
   return "http" in fault ? fault.http.status : undefined;
 }
 
-/** Worth another try later: the server is overloaded or away for a while. */
+/** Whether a later attempt may succeed: the server is overloaded or temporarily unavailable. */
 export function isTransientFault(fault: Fault): boolean {
   const status = httpStatusOf(fault);
   if (status !== undefined) return status >= 500 || status === 429;
   return fault.kind === "lost" || fault.kind === "unreachable" || fault.kind === "timeout";
 }
 
-/** Milliseconds until the server wants to be asked again; undefined where it does not say. */
+/** Milliseconds of the server's Retry-After, or undefined. */
 export function retryAfterMs(fault: Fault, now: number): number | undefined {
   const text = "http" in fault ? fault.http.retryAfter?.trim() : undefined;
   if (text === undefined || text === "") return undefined;

@@ -1,5 +1,5 @@
-// Owns the stream of a 2025 session on which a server speaks unasked: it is opened, and continued where it stopped, for
-// as long as somebody reads. Refuses to insist where a server has no such stream.
+// The GET stream of a 2025 session, on which a server sends messages unprompted. Reopened and resumed as long as the
+// caller reads. Servers without such a stream are not retried.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#listening-for-messages-from-the-server
 
 import { createStreamBudget } from "./stream-budget.ts";
@@ -21,7 +21,7 @@ export type GetStreamEvent =
   | {
       readonly kind: "message";
       readonly message: RequestMessage | NotificationMessage;
-      /** Lets another reader continue after this message. */
+      /** Lets another reader resume after this message. */
       readonly lastEventId: string | undefined;
     }
   | Dropped;
@@ -32,8 +32,8 @@ export interface GetStreamOptions extends RequestOptions {
 }
 
 /**
- * Ends where the server has no such stream, and when the signal comes. Throws where the server refuses it;
- * `sessionGone` only where the stream has been open, because servers without it say 404 too.
+ * Ends if the server has no such stream, or when the signal aborts. Throws if the server refuses it. Throws
+ * `sessionGone` only if the stream was open before, because servers without it also answer 404.
  */
 export function followGetStream(
   endpoint: RemoteEndpoint,
@@ -50,7 +50,7 @@ class GetStreamFollower {
   readonly #cancelSignal: CancelSignal;
   readonly #backoff: Backoff;
   readonly #limits: AnswerLimits;
-  /** Of all connections: one that is broken off and opened again brings no new ones. */
+  /** Shared by all connections, so that reconnecting does not renew the budget. */
   readonly #lines: TokenBucket;
   #stream: OpenStream | undefined;
   #lastEventId: string | undefined;
@@ -81,7 +81,7 @@ class GetStreamFollower {
     this.#cancelSignal.end();
   }
 
-  /** One connection. Returns why it broke; undefined where there is no reason to try again. */
+  /** One connection. Returns why it broke, or undefined if there is no reason to retry. */
   async *#connectOnce(): AsyncGenerator<GetStreamEvent, Fault | undefined, void> {
     let openedAt: number | undefined;
     try {
@@ -102,7 +102,7 @@ class GetStreamFollower {
       const position = this.#stream?.events.position;
       this.#lastEventId = position === undefined ? this.#lastEventId : position.lastEventId;
       this.#retryMs = position?.retryMs ?? this.#retryMs;
-      // A reader may leave at an event. Not every platform ends a body when its request is aborted.
+      // The reader may stop at any event, and not every platform ends a body when its request is aborted.
       this.#stream?.events.close();
     }
   }
@@ -111,7 +111,7 @@ class GetStreamFollower {
     for (let messages = await events.nextMessages(); messages; messages = await events.nextMessages()) {
       const { lastEventId } = events.position;
       for (const message of messages) {
-        // Responses have no business on this stream.
+        // Responses do not belong on this stream.
         if (message.kind !== "response") yield { kind: "message", message, lastEventId };
       }
     }

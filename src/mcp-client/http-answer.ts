@@ -1,5 +1,5 @@
-// Owns what the answer to one HTTP request is: messages, a stream of them, a mere "accepted", or a fault. A JSON-RPC
-// message is an answer whatever its HTTP status says. Refuses to follow redirects and to interpret a message.
+// Classifies the answer to one HTTP request: messages, a stream, "accepted", or a fault. A JSON-RPC message is an
+// answer whatever its HTTP status. Redirects are not followed here.
 
 import { errorCode } from "../protocol/errors.ts";
 import { createStreamBudget, type StreamBudget } from "./stream-budget.ts";
@@ -22,13 +22,12 @@ export interface AcceptedAnswer extends AnswerHead {
   readonly kind: "accepted";
 }
 
-/** A JSON body: all its messages are here. */
 export interface MessagesAnswer extends AnswerHead {
   readonly kind: "messages";
   readonly messages: readonly Message[];
 }
 
-/** Whoever gets it reads it to its end or closes it. */
+/** The owner must read the stream to its end or close it. */
 export interface OpenStream extends AnswerHead {
   readonly kind: "stream";
   readonly events: IncomingEvents;
@@ -37,25 +36,27 @@ export interface OpenStream extends AnswerHead {
 
 export type HttpAnswer = AcceptedAnswer | MessagesAnswer | OpenStream;
 
-/** What is needed to read an answer: something about the request, and its limits. */
 export interface AnswerContext {
   readonly url: string;
-  /** In a session, 404 means that the server does not know it any more. */
+  /** In a session, 404 means that the server no longer knows it. */
   readonly isInSession: boolean;
-  /** The request was a notification or an answer: any success will do, and its body means nothing. */
+  /** The request was a notification or an answer: any success is fine, and its body means nothing. */
   readonly isOneWay: boolean;
   readonly lastEventId: string | undefined;
   readonly clock: Clock;
   readonly lifecycle: ExchangeLifecycle;
   readonly limits: AnswerLimits;
-  /** See `RemoteEndpoint`; so is `skipped`. */
+  /** See `RemoteEndpoint`, also for `onSkipped`. */
   readonly reserveBytes: ((bytes: number) => void) | undefined;
   readonly onSkipped: ((why: string) => void) | undefined;
-  /** What earlier connections of the same stream have left of its limits. */
+  /** The rest of the budget after earlier connections of the same stream. */
   readonly streamBudget: Partial<StreamBudget> | undefined;
 }
 
-/** Throws a fault where this is no answer. Each body is read to its end, cancelled, or returned with the answer. */
+/**
+ * Throws a fault if the response is not an answer. Every body is read to its end, cancelled, or returned with the
+ * answer.
+ */
 export async function readAnswer(response: Response, context: AnswerContext): Promise<HttpAnswer> {
   return new AnswerReader(response, context).read();
 }
@@ -64,28 +65,28 @@ export function closeAnswer(answer: HttpAnswer): void {
   if (answer.kind === "stream") answer.events.close();
 }
 
-/** The JSON-RPC error that an answer is, as a fault. */
+/** The JSON-RPC error in an answer as a fault, if there is one. */
 export function rpcErrorFault(answer: HttpAnswer): McpFault | undefined {
   const [error] = answer.kind === "messages" ? answer.messages : [];
   if (error?.kind !== "response" || error.error === undefined) return undefined;
   return new McpFault({ kind: "refused", http: answer.http, error, sent: "yes" });
 }
 
-/** Throws where a notification or an answer was not taken. With a success, the body means nothing. */
+/** Throws if a notification or an answer was not accepted. On success the body means nothing. */
 export function assertAccepted(answer: HttpAnswer): void {
   if (answer.http.status >= 400) throw rpcErrorFault(answer);
 }
 
 const METHOD_NOT_FOUND = errorCode("methodNotFound", "2025");
-/** Of an HTTP error: its JSON-RPC error, or the reason in it. */
+/** Maximum of an HTTP error's body, which holds a JSON-RPC error or a reason. */
 const MAX_ERROR_BYTES = 64 * 1024;
 const ERROR_TIMEOUT_MS = 1500;
-/** What is announced to be no longer is read in one go. */
+/** A body announced as at most this long is read at once. */
 const SHORT_BYTES = 64 * 1024;
 
 const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
 
-/** Whatever is read of a platform's object is a step out of JavaScript, so nothing is read that is not needed. */
+/** Each read of a native property leaves JavaScript and is slow, so only what is needed is read. */
 class AnswerReader {
   readonly #response: Response;
   readonly #headers: Headers;
@@ -145,13 +146,13 @@ class AnswerReader {
     throw new McpFault({ kind: "violation", rule: messages.rule, detail: why, sent: "yes" });
   }
 
-  /** Some servers refuse with a status that says that all is well. */
+  /** Some servers send errors with a success status. */
   #factsFor([first]: readonly Message[]): HttpFacts {
     const isRefusal = first?.kind === "response" && first.error !== undefined;
     return isRefusal ? { ...this.#http, ...errorFacts(this.#headers) } : this.#http;
   }
 
-  /** An HTTP error is the answer to its own request, whatever id its body has: some servers write one of their own. */
+  /** An HTTP error answers its own request, whatever id its body has: some servers make up an id. */
   async #readError(): Promise<MessagesAnswer> {
     const http = this.#http;
     const text = await this.#readErrorText();
@@ -165,7 +166,7 @@ class AnswerReader {
   }
 
   /**
-   * Servers also answer 404 where they do not know the method.
+   * Servers also answer 404 if they do not know the method.
    * https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
    */
   #isSessionGone(error: ResponseMessage | undefined): boolean {
@@ -180,7 +181,7 @@ class AnswerReader {
     return { kind: "redirect", http: this.#http, location, sent: "yes" };
   }
 
-  /** The status says what matters, so a body that is too long, breaks off or does not end soon is treated as empty. */
+  /** The status is what matters. A body that is too long, breaks off or does not end soon counts as empty. */
   async #readErrorText(): Promise<string> {
     const { lifecycle, clock } = this.#context;
     const { body } = this.#response;
@@ -258,13 +259,12 @@ async function readAllText(reader: BodyReader): Promise<string> {
   return new TextDecoder().decode(bytes.take());
 }
 
-/** Cancels a body that nobody will read. */
 export function discardBody({ body }: Response): void {
-  // Nobody reads it.
+  // The body is unread, so a failed cancel does not matter.
   if (body && !body.locked) body.cancel().catch(() => undefined);
 }
 
-/** Some servers give JSON a name of their own, such as application/mcp+json. */
+/** Some servers use their own JSON type, such as application/mcp+json. */
 function isJson(contentType: string): boolean {
   return contentType === "application/json" || /^application\/[\w.-]+\+json$/.test(contentType);
 }
@@ -278,7 +278,7 @@ function factsOf(status: number, headers: Headers): HttpFacts {
   return { status, contentType, ...(!isSuccess(status) && errorFacts(headers)) };
 }
 
-/** What refusals alone say. */
+/** Headers that only matter on errors. */
 function errorFacts(headers: Headers): Omit<HttpFacts, "status" | "contentType"> {
   const wwwAuthenticate = headers.get("www-authenticate");
   const retryAfter = headers.get("retry-after");

@@ -1,6 +1,5 @@
-// Owns one connection over HTTP+SSE, the transport of 2024-11-05: a GET stream on which everything arrives, and the URL
-// that it names, to which everything is posted. When the stream ends, open requests fail. Refuses to post to another
-// origin than that of the stream.
+// A connection over HTTP+SSE, the transport of 2024-11-05. Everything arrives on a GET stream, which names the URL for
+// POST requests. When the stream ends, open requests fail. The POST URL must have the origin of the stream.
 // https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
 
 import type { RequestId } from "../protocol/jsonrpc.ts";
@@ -26,22 +25,22 @@ import { QuestionDispatcher } from "./question-dispatcher.ts";
 import { isSameOrigin } from "./same-origin.ts";
 
 export interface HttpSseOptions extends RequestOptions {
-  /** For servers that know where an earlier connection stopped. */
+  /** For servers that can resume an earlier connection. */
   readonly lastEventId?: string | undefined;
 }
 
 export interface HttpSseConnection extends Channel2025 {
-  /** Settles when the stream has ended, with the reason; with undefined where `close` was called. Never rejects. */
+  /** Resolves when the stream has ended, with the reason, or with undefined after `close`. Never rejects. */
   readonly closed: Promise<McpFault | undefined>;
-  /** Where another connection could continue, if the server supports that. */
+  /** Where another connection could resume, if the server supports that. */
   readonly lastEventId: string | undefined;
   close(): void;
 }
 
-/** A server says where messages go as soon as the stream is open. */
+/** A server names the POST URL as soon as the stream is open. */
 const ENDPOINT_TIMEOUT_MS = 10_000;
 
-/** Settles when the server has said where messages go. */
+/** Resolves when the server has named the POST URL. */
 export async function openHttpSse(endpoint: RemoteEndpoint, options: HttpSseOptions = {}): Promise<HttpSseConnection> {
   const { lastEventId, signal } = options;
   const limits = { ...STREAM_LIMITS, ...options.limits };
@@ -73,7 +72,7 @@ async function readPostUrl({ url, clock }: RemoteEndpoint, { events }: OpenStrea
   return to.href;
 }
 
-/** What comes before it cannot be for anybody yet. */
+/** Earlier events cannot be for any request yet. */
 async function readEndpointEvent(events: OpenStream["events"]): Promise<ServerSentEvent | undefined> {
   let event = await events.next();
   while (event && event.name !== "endpoint") event = await events.next();
@@ -87,17 +86,17 @@ interface PendingRequest {
 
 class Connection implements HttpSseConnection {
   readonly closed: Promise<McpFault | undefined>;
-  /** The endpoint with the URL to post to in place of that of the stream. */
+  /** The endpoint with the POST URL in place of the stream's URL. */
   readonly #endpoint: RemoteEndpoint;
   readonly #stream: OpenStream;
-  /** The last one gets what the server says or asks of its own accord. */
+  /** The last listener gets unprompted messages and questions. */
   readonly #listeners: HandleMessage[] = [];
-  /** For what comes while nobody listens: a ping is answered, a question refused. */
+  /** Handles requests while there is no listener: answers pings and refuses questions. */
   readonly #fallbackQuestions: QuestionDispatcher;
   readonly #pending = new Map<RequestId, PendingRequest>();
-  /** Of all posts that are not answered yet: no answer to them could be read once the stream has ended. */
+  /** Unanswered posts. Their answers could not be read once the stream has ended. */
   readonly #openPosts = new Set<ExchangeLifecycle>();
-  /** Why the connection has ended; undefined while it is open. */
+  /** Why the connection ended, or undefined while it is open. */
   #closeFault: McpFault | undefined;
   #isClosed = false;
 
@@ -132,7 +131,7 @@ class Connection implements HttpSseConnection {
   async send({ id, text }: Pick<PreparedRequest, "id" | "text">, options: RequestOptions = {}): Promise<McpReply> {
     if (this.#closeFault) throw new McpFault({ ...this.#closeFault.fault, sent: "no" }, this.#closeFault);
     if (this.#pending.has(id)) throw new Error(`two requests with the id ${id} wait at once`);
-    // Expected before it is posted, because the answer may arrive before the post itself is answered.
+    // Registered before the post, because the answer may arrive before the post itself is answered.
     const lifecycle = new ExchangeLifecycle(
       this.#endpoint.clock,
       limitsUntilAnswered(this.#endpoint, options),
@@ -141,7 +140,7 @@ class Connection implements HttpSseConnection {
     const response = this.#awaitResponse(id);
     const pendingRequest = this.#pending.get(id);
     const cleanUp = () => {
-      // Once this one is answered, a later request may have the same id.
+      // After this request is answered, a later one may have the same id.
       if (this.#pending.get(id) === pendingRequest) this.#pending.delete(id);
       lifecycle.cancel();
     };
@@ -197,7 +196,7 @@ class Connection implements HttpSseConnection {
 
   #awaitResponse(id: RequestId): Promise<ResponseMessage> {
     const response = new Promise<ResponseMessage>((resolve, reject) => this.#pending.set(id, { resolve, reject }));
-    // Without this, a failure that nobody waits for would be an unhandled rejection.
+    // Without this, a failure before anything awaits the response would be an unhandled rejection.
     response.catch(() => undefined);
     return response;
   }
@@ -222,7 +221,6 @@ class Connection implements HttpSseConnection {
     else if (message.kind === "request") this.#fallbackQuestions.dispatch(message);
   }
 
-  /** A response that nobody waits for (any more) is dropped. */
   #resolveResponse(message: ResponseMessage): void {
     if (message.id === undefined || message.id === null) return;
     const id = [...this.#pending.keys()].find((one) => isResponseTo(message, one));
@@ -241,7 +239,7 @@ class Connection implements HttpSseConnection {
   }
 }
 
-/** All answers share one stream, so for one request only the time in all can be limited. */
+/** All answers share one stream, so only the total time of one request can be limited. */
 function limitsUntilAnswered(endpoint: RemoteEndpoint, options: RequestOptions) {
   return { ...CALL_LIMITS, headersMs: Infinity, silenceMs: Infinity, totalMs: limitsOf(endpoint, options).totalMs };
 }

@@ -1,6 +1,5 @@
-// Owns an open stream of events: reading the next one that has data, knowing where the stream stands, closing it.
-// Refuses to read ahead, so that a slow reader slows the server down, and to keep others from their turn: however much
-// has arrived at once, whoever else runs here is let in after each small part of it.
+// Reads an open event stream: the next event with data, the stream's position, and closing. Never reads ahead, so that
+// a slow reader slows down the server. Yields to other work after each small part, however much has arrived at once.
 
 import { checkContainers, tooLargeFault, type BodyReader } from "./body-reader.ts";
 import type { TokenBucket } from "./token-bucket.ts";
@@ -9,31 +8,30 @@ import { McpFault } from "./fault.ts";
 import { parseServerMessages, type Message } from "./message.ts";
 import { EventParser, type ServerSentEvent } from "./server-sent-events.ts";
 
-/** Where a stream stands, which is what another connection needs to continue it. */
+/** Position in a stream, as another connection needs it to resume. */
 export interface StreamPosition {
   readonly lastEventId: string | undefined;
   readonly retryMs: number | undefined;
 }
 
 export interface IncomingEventsOptions {
-  /** The most that one event may have. */
   readonly maxBytes: number;
   /** How many lines may still come. */
   readonly lines: TokenBucket;
   readonly clock: Clock;
   /** Where an earlier connection of this stream broke. */
   readonly lastEventId: string | undefined;
-  /** Is told how many bytes of memory an event takes that has not ended; what it throws ends the stream. */
+  /** Receives the memory in bytes of an incomplete event. Throwing ends the stream. */
   readonly reserveBytes?: ((bytes: number) => void) | undefined;
-  /** Is told why an event was no message. */
+  /** Receives the reason why an event was not a message. */
   readonly onSkipped?: ((why: string) => void) | undefined;
 }
 
-/** How much is parsed before its events are handed over. A piece from the platform may have megabytes. */
+/** Bytes parsed before their events are delivered. A chunk from the platform may have megabytes. */
 const CHUNK_BYTES = 16_384;
-/** After so many lines others get a turn. They cannot before, because reading what has arrived does not wait. */
+/** Yields after this many lines: reading data that has already arrived never waits by itself. */
 const YIELD_LINES = 4096;
-/** To read a message of so many characters costs about as much as to find a line. */
+/** Reading this many characters of a message costs about as much as finding one line. */
 const CHARACTERS_PER_LINE = 64;
 const EMPTY = new Uint8Array(0);
 
@@ -41,14 +39,13 @@ export class IncomingEvents {
   readonly #body: BodyReader;
   readonly #parser: EventParser;
   readonly #options: IncomingEventsOptions;
-  /** An event has come, even if it only says where the stream stands. */
+  /** An event has come, even one that only sets the position. */
   hasEvents = false;
-  /** What has arrived and is not parsed yet. */
+  /** Received but not yet parsed. */
   #unparsed: Uint8Array = EMPTY;
   #events: readonly ServerSentEvent[] = [];
-  /** How many of them have been handed over. */
   #nextIndex = 0;
-  /** The work since the last turn of others, in lines. */
+  /** Work since the last yield, in lines. */
   #work = 0;
   #fault: McpFault | undefined;
   #lastEventId: string | undefined;
@@ -61,12 +58,12 @@ export class IncomingEvents {
     this.#options = options;
   }
 
-  /** Right after the last event that was read; events that have arrived but were not read do not count. */
+  /** The position right after the last event that was read. Events that arrived but were not read do not count. */
   get position(): StreamPosition {
     return { lastEventId: this.#lastEventId, retryMs: this.#parser.retryMs };
   }
 
-  /** The next event with data; undefined when the stream has ended or was closed. */
+  /** The next event with data. Returns undefined if the stream has ended or was closed. */
   async next(): Promise<ServerSentEvent | undefined> {
     do {
       for (let event = this.#events[this.#nextIndex]; event; event = this.#events[this.#nextIndex]) {
@@ -87,8 +84,8 @@ export class IncomingEvents {
   }
 
   /**
-   * The messages of the next event that has any; undefined at the end. An event that is no message is skipped: servers and
-   * proxies send heartbeats as events. It counts against the limits of the stream like any other.
+   * The messages of the next event that has any, or undefined at the end. An event that is not a message is skipped,
+   * because servers and proxies send heartbeats as events. Skipped events count against the stream's limits.
    */
   async nextMessages(): Promise<readonly Message[] | undefined> {
     for (let event = await this.next(); event; event = await this.next()) {
@@ -101,7 +98,7 @@ export class IncomingEvents {
     return undefined;
   }
 
-  /** Parses a little more, once something has arrived. False at the end. */
+  /** Parses the next part when data has arrived. Returns false at the end. */
   async #parseNext(): Promise<boolean> {
     if (this.#unparsed.length === 0) {
       const piece = await this.#body.read();
@@ -137,11 +134,11 @@ export class IncomingEvents {
   async #yieldTurn(): Promise<void> {
     if (this.#work < YIELD_LINES) return;
     this.#work = 0;
-    // Where the time is over or somebody has closed it meanwhile, the body says so when it is read next.
+    // If the time limit passed or the stream was closed meanwhile, the next read of the body reports it.
     if (!(await pause(this.#options.clock, 0, this.#body.signal))) this.#unparsed = EMPTY;
   }
 
-  /** Gives the server this long to end the stream itself, because then the connection can serve another request. */
+  /** Gives the server this long to end the stream itself, because the connection can then be reused. */
   closeAfter(milliseconds: number): void {
     this.#stopLingering();
     if (milliseconds <= 0) return this.close();

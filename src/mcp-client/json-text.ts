@@ -1,6 +1,5 @@
-// Owns looking into JSON without making values of it: whether a text is JSON at all, and the text of each member as it
-// was written, so that a result can be passed on unchanged. Refuses what JSON.parse refuses, and nesting that could
-// break a reader.
+// Reads JSON text without building values: checks that it is JSON, and returns members exactly as written, so that a
+// result can be passed on unchanged. Rejects what JSON.parse rejects, and nesting that could break a reader.
 // https://www.rfc-editor.org/rfc/rfc8259
 
 const MAX_DEPTH = 1000;
@@ -15,7 +14,7 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 const SPACE = /[ \t\n\r]*/y;
-/** A number or one of the three words. */
+/** A number, true, false or null. */
 const PLAIN = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 const FIRST_PRINTABLE = 0x20;
 const LETTER_U = 0x75;
@@ -24,11 +23,14 @@ const FOUR_DIGITS = /^[0-9a-fA-F]{4}$/;
 
 export interface JsonMember {
   readonly name: string;
-  /** As it stands in the text. */
+  /** Exactly as written. */
   readonly text: string;
 }
 
-/** In order, repeated names too; undefined where the text is not one JSON object, or has more than `most` members. */
+/**
+ * Members in order, including duplicates. Returns undefined if the text is not exactly one JSON object, or has more
+ * than `max` members.
+ */
 export function objectMembers(text: string, max: number): JsonMember[] | undefined {
   const scanner = new Scanner(text);
   const members: JsonMember[] = [];
@@ -42,7 +44,7 @@ export function objectMembers(text: string, max: number): JsonMember[] | undefin
   return scanner.list(OPEN_OBJECT, CLOSE_OBJECT, member) && scanner.isAtEnd() ? members : undefined;
 }
 
-/** The texts of some members of what is known to be an object; undefined where one of them stands there twice. */
+/** The texts of the named members of an object. Returns undefined if any member occurs twice. */
 export function getMembers(names: ReadonlySet<string>, text: string): ReadonlyMap<string, string> | undefined {
   const scanner = new Scanner(text);
   const members = new Map<string, string>();
@@ -56,7 +58,10 @@ export function getMembers(names: ReadonlySet<string>, text: string): ReadonlyMa
   return scanner.list(OPEN_OBJECT, CLOSE_OBJECT, member) ? members : undefined;
 }
 
-/** The elements as they stand in the text; undefined where it is not one JSON array, or has more than `most`. */
+/**
+ * The elements exactly as written. Returns undefined if the text is not exactly one JSON array, or has more than `max`
+ * elements.
+ */
 export function arrayElements(text: string, max: number): string[] | undefined {
   const scanner = new Scanner(text);
   const elements: string[] = [];
@@ -70,14 +75,17 @@ export function arrayElements(text: string, max: number): string[] | undefined {
 }
 
 /**
- * Whether an object in a text has two members of one name, of which JSON.parse keeps the last and others the first.
- * `known`: the same as JSON.stringify writes it.
+ * Whether any object in the text has two members of the same name: JSON.parse keeps the last, other parsers the first.
+ * `normalized` is the value as JSON.stringify writes it.
  */
 export function hasDuplicateMembers(text: string, normalized: string): boolean {
   return countColons(text) !== countColons(normalized);
 }
 
-/** Those outside of strings. A loop: a pattern keeps a way back for each escape, and has no room for millions. */
+/**
+ * Counts colons outside of strings. Uses a loop, because a regular expression keeps a backtracking state for each
+ * escape and overflows on millions of them.
+ */
 function countColons(json: string): number {
   let colons = 0;
   for (let at = 0; at < json.length; at += 1) {
@@ -88,7 +96,9 @@ function countColons(json: string): number {
   return colons;
 }
 
-/** Behind the end where there is none. Most of a text is in its strings, and `indexOf` passes over those in no time. */
+/**
+ * Returns the text's length if there is no closing quote. Most of a text is in strings, and `indexOf` skips those fast.
+ */
 function closingQuote(json: string, opening: number): number {
   for (let at = json.indexOf('"', opening + 1); at >= 0; at = json.indexOf('"', at + 1)) {
     let escape = at;
@@ -99,13 +109,12 @@ function closingQuote(json: string, opening: number): number {
 }
 
 export interface Nesting {
-  /** Objects and lists. */
+  /** Objects and arrays. */
   readonly containers: number;
-  /** How many of them are within each other at most. */
   readonly depth: number;
 }
 
-/** Not counted further than to one container more than `most`. Nor is it seen whether the text is JSON. */
+/** Stops counting at one container more than `max`. Does not check whether the text is JSON. */
 export function nestingOf(json: string, max = Infinity): Nesting {
   let containers = 0;
   let open = 0;
@@ -127,16 +136,15 @@ export function countContainers(json: string, max = Infinity): number {
 }
 
 export interface JsonRange {
-  /** Of a member; undefined for an element. */
+  /** The member's name, or undefined for an array element. */
   readonly name: string | undefined;
-  /** Where its value begins in the text, and where it has ended. */
   readonly from: number;
   readonly to: number;
 }
 
 /**
- * Shows where each value of the object or array stands that begins here; of none, and of what is neither, nothing. One at a
- * time: a text of some megabytes may have millions.
+ * Visits each value of the object or array that begins at `start`. Visits nothing for other values. Uses a callback,
+ * because a text of some megabytes may have millions of values.
  */
 export function forEachJsonRange(text: string, start: number, visitRange: (range: JsonRange) => void): void {
   const scanner = new Scanner(text, start);
@@ -159,7 +167,7 @@ export interface JsonEdit {
   readonly text: string;
 }
 
-/** The same text with other values in some places, which are in their order. In one pass: there may be as many as there is text. */
+/** Replaces ranges, which must be in order. One pass, because there may be very many edits. */
 export function applyJsonEdits(json: string, edits: readonly JsonEdit[]): string {
   const parts: string[] = [];
   let at = 0;
@@ -170,7 +178,7 @@ export function applyJsonEdits(json: string, edits: readonly JsonEdit[]): string
   return parts.length === 0 ? json : parts.join("") + json.slice(at);
 }
 
-/** The JSON of an object whose member of this name has this value, whatever it had; all else stays as it is written. */
+/** Sets a member of a JSON object and leaves everything else as written. */
 export function withMember(json: string, name: string, value: string): string {
   let last: JsonRange | undefined;
   let existing: JsonRange | undefined;
@@ -183,7 +191,7 @@ export function withMember(json: string, name: string, value: string): string {
   return last ? applyJsonEdits(json, [{ from: last.to, to: last.to, text: `,${member}` }]) : `{${member}}`;
 }
 
-/** The JSON of a result whose `_meta` has this text too. A `_meta` that is no object is lost. */
+/** Adds a string to the `_meta` of a result. A `_meta` that is not an object is replaced. */
 export function withMeta(json: string, name: string, text: string): string {
   let meta = "{}";
   forEachJsonRange(json, 0, (place) => {
@@ -201,12 +209,10 @@ class Scanner {
     this.#at = at;
   }
 
-  /** How far it has come. */
   get at(): number {
     return this.#at;
   }
 
-  /** Whether this character comes next. */
   isAt(code: number): boolean {
     return this.#next() === code;
   }
@@ -216,7 +222,7 @@ class Scanner {
     return Number.isNaN(this.#next());
   }
 
-  /** A list of what `item` reads, in its brackets. */
+  /** Reads a list of items between its brackets. */
   list(open: number, close: number, item: () => boolean): boolean {
     if (!this.#take(open)) return false;
     if (this.#take(close)) return true;
@@ -226,7 +232,7 @@ class Scanner {
     return this.#take(close);
   }
 
-  /** The name of a member and the colon behind it. */
+  /** Reads a member's name and the colon after it. */
   name(): string | undefined {
     this.#next();
     const from = this.#at;
@@ -236,20 +242,19 @@ class Scanner {
     return quoted.includes("\\") ? (JSON.parse(quoted) as string) : quoted.slice(1, -1);
   }
 
-  /** Goes behind one value, and says where it began. */
+  /** Skips one value and returns where it began. */
   skip(): number | undefined {
     this.#next();
     const from = this.#at;
     return this.#value() ? from : undefined;
   }
 
-  /** The text of one value. */
   slice(): string | undefined {
     const from = this.skip();
     return from === undefined ? undefined : this.#text.slice(from, this.#at);
   }
 
-  /** Without recursion: the depth is the other side's choice. */
+  /** Not recursive, because the sender chooses the depth. */
   #value(): boolean {
     const closers: number[] = [];
     do {
@@ -258,7 +263,7 @@ class Scanner {
     return closers.length === 0;
   }
 
-  /** Up to the end of a plain value, or to where the first value inside of a list begins. */
+  /** Descends into containers to their first value, and reads that value if it is a scalar or an empty container. */
   #readUntilValue(closers: number[]): boolean {
     for (;;) {
       const code = this.#next();
@@ -271,7 +276,7 @@ class Scanner {
     }
   }
 
-  /** Behind a value: closes what ends here. True where another value is due. */
+  /** After a value: closes the containers that end here. Returns true if another value must follow. */
   #closeContainers(closers: number[]): boolean {
     for (let closer = closers.at(-1); closer !== undefined; closer = closers.at(-1)) {
       if (this.#take(COMMA)) return this.#nameIn(closer);
@@ -288,7 +293,7 @@ class Scanner {
   #string(): boolean {
     const text = this.#text;
     if (text.charCodeAt(this.#at) !== QUOTE) return false;
-    // A loop over codes, because strings may have megabytes and most of a result is in them.
+    // A loop over char codes, because strings may have megabytes and most of a result is in them.
     for (let at = this.#at + 1; ; at += 1) {
       const code = text.charCodeAt(at);
       if (code === QUOTE) {
@@ -296,12 +301,12 @@ class Scanner {
         return true;
       }
       if (code === BACKSLASH) at = this.#escapeEnd(at);
-      // NaN too, which stands behind the end of the text.
+      // Also matches NaN, which marks the end of the text.
       else if (!(code >= FIRST_PRINTABLE)) return false;
     }
   }
 
-  /** The last place of an escape; behind the end of the text where it is none. */
+  /** Index of the last character of an escape, or Infinity if the escape is invalid. */
   #escapeEnd(at: number): number {
     const code = this.#text.charCodeAt(at + 1);
     if (code === LETTER_U) return FOUR_DIGITS.test(this.#text.slice(at + 2, at + 6)) ? at + 5 : Infinity;
@@ -321,7 +326,7 @@ class Scanner {
     return true;
   }
 
-  /** Past white space; NaN at the end. */
+  /** Skips white space and returns the next char code, or NaN at the end. */
   #next(): number {
     const code = this.#text.charCodeAt(this.#at);
     if (code > 0x20) return code;

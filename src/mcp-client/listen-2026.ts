@@ -1,5 +1,6 @@
-// Owns a `subscriptions/listen` that outlives its connection: it is sent again until the server ends or refuses it, or
-// nobody reads any more. Refuses to try again where it never worked, and to hide that something may have been missed.
+// A `subscriptions/listen` that outlives its connection. Sent again until the server ends or refuses it, or until the
+// caller stops reading. A subscription that never worked is not retried, and a reconnect is reported because
+// notifications may have been missed.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
 
 import { isObject } from "../protocol/jsonrpc.ts";
@@ -17,7 +18,7 @@ import { readAnswerMessages, ResponseMatcher, withCloseOnReturn, violation } fro
 import { withReconnect, type Dropped } from "./reconnect.ts";
 import { CancelSignal } from "./cancel-signal.ts";
 
-/** What a client wants to be told, or what a server agreed to tell. */
+/** The notifications that a client wants, or that a server agreed to send. */
 export interface ListenFilter2026 {
   readonly toolsListChanged?: boolean;
   readonly promptsListChanged?: boolean;
@@ -26,7 +27,7 @@ export interface ListenFilter2026 {
 }
 
 export type ListenEvent =
-  /** The server has acknowledged the subscription. If it is not the first time, what happened in between was missed. */
+  /** The server acknowledged the subscription. On a reconnect, notifications in between were missed. */
   | {
       readonly kind: "listening";
       readonly isReconnect: boolean;
@@ -35,17 +36,17 @@ export type ListenEvent =
     }
   | { readonly kind: "notification"; readonly message: NotificationMessage }
   | Dropped
-  /** The server has ended it in good order; nothing follows. */
+  /** The server ended the subscription normally. Nothing follows. */
   | { readonly kind: "ended"; readonly message: ResponseMessage };
 
 export interface ListenOptions extends RequestOptions {
-  /** It has worked in an earlier subscription, so a server that cannot be reached is tried again. */
+  /** An earlier subscription has worked, so an unreachable server is retried. */
   readonly hasWorked?: boolean | undefined;
 }
 
 const ACKNOWLEDGED = "notifications/subscriptions/acknowledged";
 
-/** Ends after `ended`, and when the signal comes. Throws where the server refuses, or where it never worked. */
+/** Ends after `ended`, or when the signal aborts. Throws if the server refuses, or if the subscription never worked. */
 export function listen2026(
   endpoint: RemoteEndpoint,
   request: PreparedRequest,
@@ -61,12 +62,12 @@ class Listener {
   readonly #cancelSignal: CancelSignal;
   readonly #backoff: Backoff;
   readonly #limits: AnswerLimits;
-  /** Of all connections: one that is broken off and opened again brings no new ones. */
+  /** Shared by all connections, so that reconnecting does not renew the budget. */
   readonly #lines: TokenBucket;
   #answer: HttpAnswer | undefined;
   #hasWorked: boolean;
   #hasBeenOpen = false;
-  /** When the subscription of this connection was acknowledged. */
+  /** When this connection's subscription was acknowledged. */
   #openedAt: number | undefined;
 
   constructor(endpoint: RemoteEndpoint, request: PreparedRequest, options: ListenOptions) {
@@ -92,7 +93,7 @@ class Listener {
     this.#cancelSignal.end();
   }
 
-  /** One connection. Returns why it broke; undefined where there is no reason to try again. */
+  /** One connection. Returns why it broke, or undefined if there is no reason to retry. */
   async *#connectOnce(): AsyncGenerator<ListenEvent, Fault | undefined, void> {
     try {
       const { headers, text } = this.#request;
@@ -118,7 +119,7 @@ class Listener {
     let isFirst = true;
     for await (const message of readAnswerMessages(current, new ResponseMatcher(this.#request.id))) {
       if (message.kind === "response") {
-        // The server refused on a stream, or ended a subscription that had begun with an error.
+        // The server refused on the stream, or ended the subscription with an error.
         if (message.error !== undefined) {
           throw new McpFault({ kind: "refused", http: current.http, error: message, sent: "yes" });
         }
@@ -150,12 +151,12 @@ class Listener {
   }
 }
 
-/** The stream was cut, or the server is down for a while: neither is a refusal. */
+/** The stream was cut, or the server is temporarily unavailable. Neither is a refusal. */
 function isRetryable(fault: Fault): boolean {
   return isTransientFault(fault) || fault.kind === "unanswered";
 }
 
-/** The notification for each list that a filter can name. */
+/** The notification for each list in a filter. */
 export const LIST_CHANGED = {
   toolsListChanged: "notifications/tools/list_changed",
   promptsListChanged: "notifications/prompts/list_changed",
@@ -166,7 +167,6 @@ const LISTS = Object.keys(LIST_CHANGED) as (keyof typeof LIST_CHANGED)[];
 
 export const RESOURCE_UPDATED = "notifications/resources/updated";
 
-/** What is wanted and not in the filter. */
 export function missingFrom(filter: ListenFilter2026, requested: ListenFilter2026): string[] {
   const lists = LISTS.filter((list) => requested[list] === true && filter[list] !== true);
   const uris = new Set(filter.resourceSubscriptions);

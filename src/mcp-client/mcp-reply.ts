@@ -1,5 +1,5 @@
-// Owns the messages that answer one request: notifications and questions, then exactly one response with the id of the
-// request. Passes over responses to other requests; refuses a second one to this.
+// The messages that answer one request: notifications and questions, then exactly one response with the request's id.
+// Responses to other requests are skipped, and a second response to this one is a fault.
 
 import type { RequestId } from "../protocol/jsonrpc.ts";
 import { closeAnswer, type HttpAnswer, type OpenStream } from "./http-answer.ts";
@@ -10,13 +10,13 @@ export interface McpReply {
   readonly http: HttpFacts;
   readonly headers: Headers;
   readonly messages: MessageStream;
-  /** Instead of reading `messages`, where there is nothing but the response. Throws what reading them would. */
+  /** Use instead of `messages` if the answer is a single response. Throws what reading `messages` would throw. */
   single?(): ResponseMessage;
 }
 
 /**
- * To be read once. The response is the last message, and the reading ends after it. Whoever stops before, or never
- * begins, calls `return`, as `for await` does when it is left.
+ * Can be read once. The response is the last message. A reader that stops early or never starts must call `return`, as
+ * `for await` does on exit.
  */
 export type MessageStream = AsyncIterableIterator<Message, void, void>;
 
@@ -35,7 +35,7 @@ interface SingleReplyParts {
   readonly createMessages: () => MessageStream;
 }
 
-/** Most answers: no generator is made for one message, unless somebody wants it so. */
+/** The usual case: one response needs no generator, unless `messages` is read. */
 class SingleReply implements McpReply {
   readonly http: HttpFacts;
   readonly headers: Headers;
@@ -59,11 +59,10 @@ class SingleReply implements McpReply {
   }
 }
 
-/** Checks that one request gets one response, over all connections that its answer takes. */
+/** Checks that a request gets one response, over all connections of its answer. */
 export class ResponseMatcher {
-  /** The response has come. */
   isComplete = false;
-  /** A response without an id: a server that refuses before it has read the id gives none. */
+  /** A response without an id, as from a server that refuses before it has read the id. */
   responseWithoutId: ResponseMessage | undefined;
   readonly #id: RequestId;
 
@@ -71,7 +70,7 @@ export class ResponseMatcher {
     this.#id = id;
   }
 
-  /** Whether the message belongs to the request. Throws where it is a second response. */
+  /** Whether the message belongs to the request. Throws on a second response. */
   accepts(message: Message): boolean {
     if (message.kind !== "response") return true;
     if (message.id === undefined || message.id === null) this.responseWithoutId ??= message;
@@ -82,7 +81,7 @@ export class ResponseMatcher {
   }
 }
 
-/** The messages of one connection; throws where it ends before the response. */
+/** The messages of one connection. Throws if it ends before the response. */
 export async function* readAnswerMessages(
   answer: HttpAnswer,
   matcher: ResponseMatcher,
@@ -90,13 +89,13 @@ export async function* readAnswerMessages(
   if (answer.kind === "messages") yield* filterMessages(matcher, answer.messages);
   if (answer.kind === "stream") yield* readStream(answer, matcher);
   if (matcher.isComplete) return;
-  // On its own connection it can only mean this request, where no other response has come.
+  // On its own connection, a response without an id can only mean this request.
   if (matcher.responseWithoutId) return yield matcher.responseWithoutId;
   if (answer.kind === "messages" && answer.messages.some(({ kind }) => kind === "response")) throw wrongIdFault();
   throw new McpFault({ kind: "unanswered", http: answer.http, sent: "yes" });
 }
 
-/** All are looked at before the first is handed over: if there are two responses, neither can be trusted. */
+/** Checks all messages before any is delivered: if there are two responses, neither can be trusted. */
 function filterMessages(matcher: ResponseMatcher, messages: readonly Message[]): readonly Message[] {
   return messages.filter((message) => matcher.accepts(message));
 }
@@ -111,17 +110,22 @@ async function* readStream(
       if (matcher.isComplete) events.closeAfter(lingerMs);
     }
   } catch (error) {
-    // The response has come: a connection that breaks now has lost nothing.
+    // The response has come, so a broken connection has lost nothing.
     if (!matcher.isComplete || (error instanceof McpFault && error.fault.kind === "violation")) throw error;
   } finally {
     events.close();
   }
 }
 
-/** Of what a server says or asks while it works. Nothing more is read before it has settled. */
+/**
+ * Handles a notification or question that arrives before the response. The next message is read when it has settled.
+ */
 export type HandleMessage = (message: Exclude<Message, ResponseMessage>) => void | Promise<void>;
 
-/** Hands everything else to `take`. Returns the response when the reading has ended: up to `lingerMs` after it came. */
+/**
+ * Passes all other messages to `handle`. Returns the response when reading has ended, up to `lingerMs` after the
+ * response came.
+ */
 export function readResponse(
   reply: McpReply,
   handle: HandleMessage = () => {},
@@ -136,7 +140,7 @@ async function readToResponse(messages: MessageStream, handle: HandleMessage): P
     else await handle(message);
   }
   if (response) return response;
-  // Messages end without a response only where somebody else has closed them.
+  // Messages end without a response only if another reader closed them.
   throw new McpFault({ kind: "cancelled", sent: "yes" });
 }
 
@@ -148,7 +152,9 @@ export function violation(rule: BrokenRule, detail: string): McpFault {
   return new McpFault({ kind: "violation", rule, detail, sent: "yes" });
 }
 
-/** Calls `close` on `return`, even before the start: a generator that was not started does not run its `finally`. */
+/**
+ * Calls `close` on `return`, even before the first `next`: a generator that has not started does not run its `finally`.
+ */
 export function withCloseOnReturn<T>(
   items: AsyncGenerator<T, void, void>,
   close: () => void,

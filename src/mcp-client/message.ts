@@ -1,14 +1,14 @@
-// Owns what a text is as JSON-RPC: a request, a notification or a response, each with the text it came as. Params,
-// result and error are parsed only when somebody asks. Refuses to guess which of two members of the same name counts.
+// Parses a text as JSON-RPC: a request, notification or response, together with its original text. Params, result and
+// error are parsed on demand. A message with duplicate members is rejected.
 
 import { ERRORS } from "../protocol/errors.ts";
 import { isObject, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
 import { arrayElements, objectMembers, type JsonMember } from "./json-text.ts";
 
 interface MessageText {
-  /** As it came, to be passed on as it is. */
+  /** The original text, to be forwarded unchanged. */
   readonly text: string;
-  /** The whole message as a value; parsed when it is asked for, once. */
+  /** The whole message as a value, parsed once on first use. */
   value(): JsonObject;
 }
 
@@ -16,7 +16,7 @@ export interface RequestMessage extends MessageText {
   readonly kind: "request";
   readonly id: RequestId;
   readonly method: string;
-  /** The JSON of it, as it stands in the message; so are `result` and `error`. */
+  /** JSON exactly as in the message. The same holds for `result` and `error`. */
   readonly params: string | undefined;
 }
 
@@ -28,16 +28,15 @@ export interface NotificationMessage extends MessageText {
 
 export interface ResponseMessage extends MessageText {
   readonly kind: "response";
-  /** Null or undefined where a server refused before it knew the id. */
+  /** null or undefined if the server refused before it knew the id. */
   readonly id: RequestId | null | undefined;
-  /** Either this or `error`. */
+  /** Exactly one of this and `error` is present. */
   readonly result: string | undefined;
   readonly error: string | undefined;
 }
 
 export type Message = RequestMessage | NotificationMessage | ResponseMessage;
 
-/** Why a text is no message. */
 export interface UnreadableMessage {
   readonly kind: "unreadable";
   readonly rule: "invalidJson" | "notJsonRpc";
@@ -50,12 +49,14 @@ export interface RpcError {
   readonly data?: unknown;
 }
 
-/** A message has five members at most. A text of some megabytes could have millions, each of them a string here. */
+/**
+ * A message has at most five members. A text of some megabytes could have millions, each of them a string in memory.
+ */
 const MAX_MEMBERS = 50;
-/** How many messages a batch may have, for the same reason. */
+/** Maximum messages in a batch, for the same reason. */
 const MAX_BATCH = 1000;
 
-/** One message, or the several of a batch. */
+/** Returns one message, or those of a batch. */
 export function parseServerMessages(text: string): readonly Message[] | UnreadableMessage {
   const batch = arrayElements(text, MAX_BATCH);
   if (batch === undefined) {
@@ -76,7 +77,7 @@ export function parseServerMessage(text: string): Message | UnreadableMessage {
   const list = objectMembers(text, MAX_MEMBERS);
   if (list === undefined) return unreadable("invalidJson", "not a JSON object, or none that is a message");
   const members = new Map(list.map((member) => [member.name, valueText(member)]));
-  // Readers differ in which of two they take: what one has checked must not be another one's message.
+  // Parsers differ in which duplicate they take: the message that was checked could differ from the one that is read.
   if (members.size < list.length) return unreadable("notJsonRpc", "a member stands there twice");
   if (members.get("jsonrpc") !== '"2.0"') return unreadable("notJsonRpc", 'jsonrpc is not "2.0"');
   const id = idOf(members);
@@ -91,7 +92,7 @@ function valueText({ name, text }: JsonMember): string | undefined {
   return text === "null" && name !== "id" ? undefined : text;
 }
 
-/** In a list, because undefined is legal (a message without an id) and must differ from an id that is not legal. */
+/** In a tuple, because a missing id is legal and must differ from an illegal one. */
 function idOf(members: Members): readonly [RequestId | null | undefined] | undefined {
   const text = members.get("id");
   const id: unknown = text === undefined ? undefined : JSON.parse(text);
@@ -130,8 +131,8 @@ function parseResponse(
 }
 
 /**
- * Whether a response answers the request with this id. A server that refuses before it has read the id gives none, and
- * some send a number back as text.
+ * Whether a response answers the request with this id. A server that refuses before it has read the id sends none, and
+ * some send a number back as a string.
  */
 export function isResponseTo({ id: responseId }: ResponseMessage, id: RequestId): boolean {
   if (responseId === id || responseId === undefined || responseId === null) return true;
@@ -140,7 +141,7 @@ export function isResponseTo({ id: responseId }: ResponseMessage, id: RequestId)
   );
 }
 
-/** The error of a response, with a code and a text even where the server gave none that is legal. */
+/** The error of a response. Code and message get defaults if the server's are not legal. */
 export function rpcErrorOf({ error }: ResponseMessage): RpcError | undefined {
   if (error === undefined) return undefined;
   const { code, message, data } = JSON.parse(error) as JsonObject;
@@ -151,13 +152,12 @@ export function rpcErrorOf({ error }: ResponseMessage): RpcError | undefined {
   };
 }
 
-/** The params of a call as a value; none are an empty object, as JSON-RPC has it. */
+/** The params as a value. JSON-RPC allows them to be absent, which becomes an empty object. */
 export function paramsOf({ params }: RequestMessage | NotificationMessage): JsonObject {
   const value: unknown = params === undefined ? {} : JSON.parse(params);
   return isObject(value) ? value : {};
 }
 
-/** The result of a response as a value. */
 export function resultOf({ result }: ResponseMessage): JsonObject | undefined {
   return result === undefined ? undefined : (JSON.parse(result) as JsonObject);
 }

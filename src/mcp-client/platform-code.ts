@@ -1,7 +1,7 @@
-// Owns what can be read out of an error that `fetch` threw: the platform's word for it, and whether it came before
-// anything was sent. Refuses to read messages, which are written for people and change.
+// Reads the platform's code from an error of `fetch`, and whether it occurred before anything was sent. Does not parse
+// error messages, which are for people and change.
 
-/** Names that Node has for a connection that never came about. Workers have no such names, so there nobody can know. */
+/** Node's codes for a connection that was never made. Workers have no such codes, so there it stays unknown. */
 const NEVER_CONNECTED = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -12,11 +12,11 @@ const NEVER_CONNECTED = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
   "ERR_TLS_CERT_ALTNAME_INVALID",
 ]);
-/** The names that OpenSSL has for a certificate that is not trusted, before which nothing is sent. */
+/** OpenSSL's codes for an untrusted certificate. Nothing is sent before that check. */
 const NOT_TRUSTED = /^(?:CERT_|UNABLE_TO_)|SELF_SIGNED/;
 const MAX_CAUSES = 8;
 
-/** The code of the error, or of the first of its causes that has one. */
+/** The code of the error, or of its first cause that has one. */
 export function platformCode(error: unknown): string | undefined {
   let at: unknown = error;
   for (let depth = 0; depth < MAX_CAUSES && at instanceof Error; depth += 1) {

@@ -1,5 +1,4 @@
-// Owns the requests that a client sends, as text, with the headers that each era wants. A caller who has the text of a
-// request already can send that unchanged. Refuses to choose ids.
+// Builds the text of a client's requests, and the headers that each era needs.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta
 
 import { VERSION_2026 } from "../protocol/revisions.ts";
@@ -7,12 +6,11 @@ import { encodeHeaderValue, paramHeaders, standardHeaders, type ParamHeader } fr
 import { isObject, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
 import { META, type LogLevel } from "../protocol/meta.ts";
 
-/** A request, ready to be sent. */
 export interface PreparedRequest {
   readonly id: RequestId;
   readonly method: string;
   readonly text: string;
-  /** Those of era 2026, which repeat the body; era 2025 has none. */
+  /** Headers of era 2026 that mirror the body. Empty in era 2025. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -20,13 +18,13 @@ export interface RequestSpec {
   readonly id: RequestId;
   readonly method: string;
   readonly params: JsonObject;
-  /** The JSON of `params.arguments` as somebody else wrote it: numbers in it may be longer than a number can be here. */
+  /** JSON of `params.arguments` as the original client wrote it, with numbers that JavaScript could not represent. */
   readonly rawArguments?: string | undefined;
-  /** Progress is wanted, under the request's own id. */
+  /** Requests progress notifications, with the request's id as the token. */
   readonly hasProgressToken?: boolean;
 }
 
-/** Who asks, in era 2026, where each request says so itself. */
+/** Client identity, which era 2026 sends with each request. */
 export interface ClientIdentity {
   readonly clientInfo: JsonObject;
   readonly capabilities: JsonObject;
@@ -45,13 +43,13 @@ function toRequestText({ id, method, params, rawArguments }: RequestSpec): strin
   return `${JSON.stringify({ jsonrpc: "2.0", id, method }).slice(0, -1)},"params":${paramsStart}"arguments":${rawArguments}}}`;
 }
 
-/** `mirrored` is what `collectParamHeaders` found in the schema of the tool that is called. */
+/** `mappedParams` is what `collectParamHeaders` found in the schema of the called tool. */
 export function buildRequest2026(
   { id, method, params, rawArguments, hasProgressToken = false }: RequestSpec,
   client: ClientIdentity,
   mappedParams: readonly ParamHeader[] = [],
 ): PreparedRequest {
-  // Assigned: in a literal, each name that is computed is a step into the runtime.
+  // Assigned one by one, because computed names in an object literal are slow.
   const _meta: Record<string, unknown> = { ...(isObject(params._meta) ? params._meta : {}) };
   if (hasProgressToken) _meta["progressToken"] = id;
   _meta[META.protocolVersion] = VERSION_2026;
@@ -62,7 +60,7 @@ export function buildRequest2026(
   return { id, method, text, headers: createHeaders2026(VERSION_2026, { method, params }, mappedParams) };
 }
 
-/** The headers that repeat what a body says. `revision` is the one that its `_meta` claims. */
+/** The headers that mirror a body. `revision` is the one in its `_meta`. */
 export function createHeaders2026(
   revision: string,
   { method, params }: Pick<RequestSpec, "method" | "params">,

@@ -1,5 +1,5 @@
-// Owns what a 2025 server asks its client while it works: each question is handed over, and the answer is sent back.
-// Questions that are open when the work ends are dropped. Refuses more questions at once than a person could answer.
+// Handles questions of a 2025 server during a request: passes each to the handler and sends the answer back. Questions
+// still open when the request ends are dropped. The number of open questions is limited.
 // https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation
 
 import { ERRORS } from "../protocol/errors.ts";
@@ -9,42 +9,45 @@ import { paramsOf, type NotificationMessage, type RequestMessage } from "./messa
 import { ServerOutbox, type SendToServer } from "./server-outbox.ts";
 
 export interface ServerQuestion {
-  /** `elicitation/create`, `sampling/createMessage`, `roots/list`. */
+  /** `elicitation/create`, `sampling/createMessage` or `roots/list`. */
   readonly method: string;
   readonly params: JsonObject;
   /** Aborts when the server no longer wants an answer. */
   readonly signal: AbortSignal;
 }
 
-/** Gives the result; undefined means that this client does not answer such questions, a text why it cannot be asked this one. */
+/**
+ * Returns the result. undefined means that this client does not support such questions; a string says why this one
+ * cannot be asked.
+ */
 export type HandleQuestion = (question: ServerQuestion) => Promise<JsonObject | string | undefined>;
 
-/** How many questions may be open at once. */
 export const MAX_QUESTIONS_AT_ONCE = 32;
 const CANCELLED = "notifications/cancelled";
 
 export class QuestionDispatcher {
   readonly #handleQuestion: HandleQuestion;
   readonly #outbox: ServerOutbox;
-  /** By their ids, those that are still wanted. */
+  /** Questions still wanted by the server, by id. */
   readonly #openQuestions = new Map<RequestId, AbortController>();
-  /** All that somebody works on, those too that the server has taken back: an id may be used again before that. */
+  /**
+   * All questions being handled, including cancelled ones: the server may reuse an id before the handler has finished.
+   */
   readonly #running = new Set<AbortController>();
   #isClosed = false;
 
-  /** `tell` sends a text to the server. */
   constructor(handleQuestion: HandleQuestion, sendToServer: SendToServer, clock: Clock) {
     this.#handleQuestion = handleQuestion;
     this.#outbox = new ServerOutbox(sendToServer, clock);
   }
 
-  /** Returns before the question is answered, because other messages may come on the same stream meanwhile. */
+  /** Returns before the question is answered, because other messages may follow on the same stream. */
   dispatch(message: RequestMessage): void {
-    // The server has its answer or has gone, and asks again.
+    // The server has its answer, or it has gone and asks again.
     if (!this.#isClosed) void this.#run(message).catch(() => undefined);
   }
 
-  /** True where the notification takes back a question that is open. */
+  /** Returns true if the notification cancels an open question. */
   withdraw(message: NotificationMessage): boolean {
     if (message.method !== CANCELLED) return false;
     const requestId = paramsOf(message).requestId as RequestId;
@@ -53,7 +56,7 @@ export class QuestionDispatcher {
     return this.#openQuestions.delete(requestId);
   }
 
-  /** The work has ended: no answer is wanted any more. */
+  /** The request has ended, so no answer is wanted any more. */
   close(): void {
     this.#isClosed = true;
     for (const question of this.#running) question.abort();
@@ -63,7 +66,8 @@ export class QuestionDispatcher {
   async #run(message: RequestMessage): Promise<void> {
     const { id, method } = message;
     if (method === "ping") return this.#outbox.sendOptional(resultResponse(id, "{}"));
-    // One id has one answer. A server may say a question again where a stream is continued: nobody is asked twice.
+    // One id gets one answer. A server may repeat a question on a resumed stream, and the person must not be asked
+    // twice.
     if (this.#openQuestions.has(id)) return;
     if (this.#running.size >= MAX_QUESTIONS_AT_ONCE) {
       return this.#outbox.sendOptional(errorResponse(id, ERRORS.busy.code, "Too many questions at once"));
@@ -77,7 +81,7 @@ export class QuestionDispatcher {
       await this.#outbox.sendAnswer(answer, () => !controller.signal.aborted);
     } finally {
       this.#running.delete(controller);
-      // Where it was taken back, the id may be that of another question by now.
+      // After a cancellation, another question may have taken the id.
       if (this.#openQuestions.get(id) === controller) this.#openQuestions.delete(id);
     }
   }
@@ -90,7 +94,7 @@ export class QuestionDispatcher {
       if (result !== undefined) return resultResponse(id, JSON.stringify(result));
       return errorResponse(id, ERRORS.methodNotFound.code, `This client does not support ${method.slice(0, 100)}`);
     } catch {
-      // The reason stays here: it may say something about us that the server must not know.
+      // The reason is not sent, because it may reveal something about this client.
       return errorResponse(id, ERRORS.internal.code, ERRORS.internal.message);
     }
   }

@@ -1,11 +1,11 @@
-// Owns going on over connections that break: what each of them brings, why it broke, and the pause before the next one.
-// Refuses to know what a connection carries and when it is worth another: whoever opens it says both.
+// Runs connections one after another: the events of each, why it broke, and the pause before the next. The caller opens
+// connections and decides whether to retry.
 
 import { pause, type Clock } from "./clock.ts";
 import type { Fault } from "./fault.ts";
 import type { CancelSignal } from "./cancel-signal.ts";
 
-/** The connection is gone, and is tried again after so long. */
+/** The connection broke and is retried after `waitMs`. */
 export interface Dropped {
   readonly kind: "dropped";
   readonly fault: Fault;
@@ -15,13 +15,12 @@ export interface Dropped {
 export interface ReconnectOptions<Event> {
   readonly clock: Clock;
   readonly cancelSignal: CancelSignal;
-  /** One connection. Returns why it broke; undefined where there is no reason to try again. */
+  /** One connection. Returns why it broke, or undefined if there is no reason to retry. */
   connectOnce(): AsyncGenerator<Event, Fault | undefined, void>;
-  /** How long to wait after this fault, in milliseconds. */
   nextDelayMs(fault: Fault): number;
 }
 
-/** Ends `stop` when its reader leaves, or when there is nothing to come back for. */
+/** Ends `cancelSignal` when its reader stops, or when there is no reason to retry. */
 export async function* withReconnect<Event>(
   options: ReconnectOptions<Event>,
 ): AsyncGenerator<Event | Dropped, void, void> {

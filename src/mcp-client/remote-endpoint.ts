@@ -1,18 +1,17 @@
-// Owns what a client needs to reach a server: its URL, what every request to it carries, `fetch`, and a clock.
-// Refuses to know which era the server speaks.
+// Everything that a client needs to reach a server of any era: URL, common headers, `fetch` and a clock.
 
 import type { Clock } from "./clock.ts";
 import { CALL_LIMITS, type AnswerLimits } from "./answer-limits.ts";
 
-/** What `fetch` is called with. The global `fetch` of every platform takes it. */
+/** Options of `fetch`. The global `fetch` of every platform accepts them. */
 export interface FetchInit {
   readonly method: "POST" | "GET" | "DELETE";
   readonly headers: Record<string, string>;
   readonly body?: string;
-  /** A redirect may lead where the credentials must not go, so the caller decides. */
+  /** Credentials must not follow a redirect automatically, so the caller decides. */
   readonly redirect: "manual";
   readonly signal: AbortSignal;
-  /** For a `fetch` that counts what is open: runs it once, when the answer was read or nobody will read it any more. */
+  /** For a `fetch` that counts open responses: `run` is called once, when the response was read or abandoned. */
   readonly onEnd?: (run: () => void) => void;
 }
 
@@ -22,25 +21,24 @@ export interface RemoteEndpoint {
   readonly url: string;
   /** Sent with every request, such as credentials. Names are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** It may throw an `McpFault` itself, for instance because it refuses to connect to this address. */
+  /** May throw an `McpFault`, for example if it refuses to connect to the address. */
   readonly fetch: Fetch;
   readonly clock: Clock;
-  /** For calls. A stream that stands open has `STANDING_LIMITS` instead. */
+  /** For calls. Long-lived streams use `STREAM_LIMITS`. */
   readonly limits?: Partial<AnswerLimits>;
-  /** Is told how many bytes wait until a message is whole, and throws where there is no room for them. */
+  /** Receives the bytes held for an incomplete message. Throws if there is no room for them. */
   readonly reserveBytes?: (bytes: number) => void;
-  /** Is told why an event of a stream was no message. The stream is read on. */
+  /** Receives the reason why a stream event was not a message. Reading continues. */
   readonly onSkipped?: (why: string) => void;
 }
 
-/** What one request may have of its own. */
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
-  /** They take precedence over those of the endpoint. */
+  /** Takes precedence over the endpoint's limits. */
   readonly limits?: Partial<AnswerLimits> | undefined;
 }
 
-/** By those of an endpoint: most requests have none of their own. */
+/** Cached by the endpoint's limits: most requests have none of their own. */
 const mergedLimits = new WeakMap<Partial<AnswerLimits>, AnswerLimits>();
 
 export function limitsOf({ limits: own }: RemoteEndpoint, { limits }: RequestOptions): AnswerLimits {

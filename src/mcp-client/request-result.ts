@@ -1,6 +1,5 @@
-// Owns one request until its result is there, in either era: notifications are handed over, what the server asks back
-// is answered, and a request that is given up is cancelled at the server. Refuses to try again where anything went
-// wrong.
+// Sends one request and returns its result, in either era. Delivers notifications, answers the server's questions, and
+// cancels an abandoned request at the server. Never retries.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
 
 import type { ParamHeader } from "../protocol/headers.ts";
@@ -19,13 +18,13 @@ import { send2026 } from "./stateless-2026.ts";
 import { CancelSignal } from "./cancel-signal.ts";
 
 export interface SendOptions extends RequestOptions {
-  /** What is said about this request while it is worked on, such as progress. */
+  /** Receives notifications about this request, such as progress. */
   readonly onNotification?: (message: NotificationMessage) => void | Promise<void>;
-  /** Without it no question is answered: in era 2025 they are refused, in era 2026 they are returned as the result. */
+  /** Without a handler no question is answered: era 2025 refuses them, era 2026 returns them as the result. */
   readonly onQuestion?: HandleQuestion;
 }
 
-/** A response that is no error; its `result` is the JSON that the server wrote. */
+/** A response without an error. `result` is the JSON that the server wrote. */
 export type ResultMessage = ResponseMessage & { readonly result: string };
 
 export interface Client2025 {
@@ -33,7 +32,7 @@ export interface Client2025 {
   readonly clock: Clock;
 }
 
-/** Throws `refused` where the server answers with an error. */
+/** Throws `refused` if the server answers with an error. */
 export async function requestResult2025(
   { channel, clock }: Client2025,
   request: PreparedRequest,
@@ -63,20 +62,23 @@ export async function requestResult2025(
 
 const CANCEL_TIMEOUT_MS = 2000;
 
-/** A server of era 2025 goes on when the connection is closed, unless it is told. Best effort, and not for long. */
+/**
+ * A server of era 2025 continues when the connection closes, unless it is told to stop. Best effort, with a short
+ * timeout.
+ */
 export async function cancel2025(
   channel: Channel2025,
   { id, method }: Pick<PreparedRequest, "id" | "method">,
 ): Promise<void> {
   if (method === "initialize") return;
   const limits = { headersMs: CANCEL_TIMEOUT_MS, totalMs: CANCEL_TIMEOUT_MS };
-  // A courtesy: nobody waits for the answer.
+  // Best effort: the caller does not need the answer.
   await channel
     .sendOneWay(notification("notifications/cancelled", { requestId: id }), { limits })
     .catch(() => undefined);
 }
 
-/** Whether we gave up, while the server may still be at work. */
+/** Whether the client gave up while the server may still be working. */
 function shouldCancel(error: unknown): boolean {
   if (!(error instanceof McpFault)) return true;
   const { kind, sent } = error.fault;
@@ -86,24 +88,24 @@ function shouldCancel(error: unknown): boolean {
 export interface Client2026 {
   readonly endpoint: RemoteEndpoint;
   readonly client: ClientIdentity;
-  /** Makes an id that no other request of this client has. */
+  /** Returns an id that no other request of this client has. */
   readonly nextId: () => RequestId;
 }
 
 export interface RequestSpec2026 {
   readonly method: string;
   readonly params: JsonObject;
-  /** See `Asked`. */
+  /** See `RequestSpec`. */
   readonly rawArguments?: string | undefined;
-  /** What `collectParamHeaders` found in the schema of the tool that is called. */
+  /** Result of `collectParamHeaders` for the schema of the called tool. */
   readonly paramHeaders?: readonly ParamHeader[];
-  /** false: no progress is wanted, whoever hears the other notifications. */
+  /** false disables progress, even if `onNotification` is set. */
   readonly wantsProgress?: boolean;
 }
 
 const MAX_ROUNDS = 10;
 
-/** Throws `refused` where the server answers with an error. Questions are answered one after the other. */
+/** Throws `refused` if the server answers with an error. Answers questions one after another. */
 export async function requestResult2026(
   { endpoint, client, nextId }: Client2026,
   { method, params, rawArguments, paramHeaders, wantsProgress = true }: RequestSpec2026,
@@ -131,7 +133,7 @@ export async function requestResult2026(
 
 const INPUT_REQUIRED_MEMBERS: ReadonlySet<string> = new Set(["resultType", "inputRequests", "requestState"]);
 
-/** Whoever reads the result after us must find the same in it, so none of what is read here may stand there twice. */
+/** A later reader must find the same values, so none of these members may occur twice. */
 function isInputRequired({ result }: ResultMessage): boolean {
   const members = getMembers(INPUT_REQUIRED_MEMBERS, result);
   if (members === undefined) throw violation("notJsonRpc", "a member of the result stands there twice");
@@ -147,7 +149,7 @@ async function answerQuestions(
   const { inputRequests, requestState } = resultOf(message) ?? {};
   const cancelSignal = new CancelSignal(caller);
   try {
-    // A name is the server's choice: as a member of a plain object, `__proto__` would be lost.
+    // The server chooses the names, and `__proto__` would be lost as a member of a plain object.
     const responses = new Map<string, JsonObject>();
     const questions = Object.entries(isObject(inputRequests) ? inputRequests : {});
     if (questions.length > MAX_QUESTIONS_AT_ONCE) {

@@ -1,6 +1,5 @@
-// Owns reading the answer to one 2025 request across broken connections: a stream with event ids is continued where it
-// broke, as often as the server closes it. Refuses to send the request again, and to wait for a server that does not
-// come back.
+// Reads the answer to one 2025 request across broken connections. A stream with event ids is resumed where it broke, as
+// often as the server closes it. The request itself is never sent again.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
 
 import type { RequestId } from "../protocol/jsonrpc.ts";
@@ -18,7 +17,7 @@ export interface ResumeOptions {
   readonly id: RequestId;
   readonly clock: Clock;
   readonly signal: AbortSignal | undefined;
-  /** The limit for all connections together, counted from `began`. */
+  /** Limit over all connections, counted from `startedAt`. */
   readonly totalMs: number;
   readonly startedAt: number;
   readonly reopen: (lastEventId: string, options: ReopenOptions) => Promise<OpenStream>;
@@ -75,7 +74,7 @@ class ResumingReader {
     closeAnswer(this.#stream);
   }
 
-  /** One connection. Returns the fault where it broke and can be continued, undefined after the response. */
+  /** One connection. Returns the fault if it broke and can be resumed, or undefined after the response. */
   async *#read(): AsyncGenerator<Message, McpFault | undefined, void> {
     try {
       yield* readAnswerMessages(this.#stream, this.#matcher);
@@ -118,7 +117,7 @@ class ResumingReader {
     if (!(await pause(clock, waitMs, this.#cancelSignal.signal))) throw this.#cancelSignal.fault();
   }
 
-  /** A fault of one attempt as one of the whole: the request was sent before, and the limit is for all attempts. */
+  /** Adapts a fault of one attempt to the whole: the request was sent, and the time limit is for all attempts. */
   #toOverallFault({ fault, cause }: McpFault): McpFault {
     const isOverTime = fault.kind === "timeout" && fault.stage === "total";
     const time = isOverTime ? { afterMs: this.#options.totalMs } : {};
@@ -131,7 +130,7 @@ class ResumingReader {
   }
 }
 
-/** The connection is gone, and the answer may still come on another one. */
+/** The connection is gone, but the answer may still come on another one. */
 function isDisconnect(fault: Fault): boolean {
   return (
     fault.kind === "lost" || fault.kind === "unanswered" || (fault.kind === "timeout" && fault.stage === "silence")

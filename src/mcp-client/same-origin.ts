@@ -1,8 +1,7 @@
-// Where credentials may go: they are meant for one origin only.
-
 /**
- * Whether a URL leads to this origin with nothing of its own. The origin alone does not say: that of a `blob:` is the
- * origin inside of it, and a name and a password in a URL are no part of it.
+ * Whether a URL has this origin and carries no credentials of its own, so that the origin's credentials may go there.
+ * The origin alone is not enough: a `blob:` URL has the origin inside of it, and a user name and password are not part
+ * of an origin.
  */
 export function isSameOrigin(origin: string, { protocol, username, password, origin: urlOrigin }: URL): boolean {
   const isHttp = protocol === "https:" || protocol === "http:";

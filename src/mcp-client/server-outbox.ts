@@ -1,23 +1,21 @@
-// Owns what goes back to a 2025 server while it works on a request: answers to what it asks, pongs, refusals. All of
-// them share one place in which so many can be under way, and one budget that repetitions come out of too.
-// Refuses to let one request of ours become thousands, whatever the server asks and however it takes the answers.
+// Messages back to a 2025 server during a request: answers, pongs and refusals. All share one concurrency limit and one
+// budget, which retries use too. The server cannot turn one request into thousands.
 
 import { TokenBucket } from "./token-bucket.ts";
 import type { Clock } from "./clock.ts";
 
-/** Sends a text to the server; `mayRepeat` is asked before it is sent again. */
+/** Sends a text to the server. `mayRetry` is checked before each retry. */
 export type SendToServer = (text: string, mayRepeat: () => boolean) => Promise<void>;
 
-/** How many texts may be under way at once. */
 const MAX_IN_FLIGHT = 32;
-/** How many requests of ours one piece of work may take, and how many more a long one. A ping a second is usual. */
+/** Requests that one piece of work may cause, and how many more per second. One ping per second is usual. */
 const REQUEST_BUDGET = { capacity: 500, perSecond: 2 };
 
 export class ServerOutbox {
   readonly #sendToServer: SendToServer;
   readonly #budget: TokenBucket;
   #inFlight = 0;
-  /** Answers that wait for a place. There are no more of them than questions may be open. */
+  /** Answers that wait for a slot. There are at most as many as open questions. */
   readonly #waiting: (() => void)[] = [];
 
   constructor(sendToServer: SendToServer, clock: Clock) {
@@ -25,25 +23,25 @@ export class ServerOutbox {
     this.#budget = new TokenBucket(clock, REQUEST_BUDGET);
   }
 
-  /** Puts one request aside for an answer that is to come; false where there is none left. */
+  /** Reserves one request for a later answer. Returns false if the budget is used up. */
   reserve(): boolean {
     return this.#budget.take();
   }
 
   /**
-   * An answer with a reserved request: it waits until there is a place, and is sent again if it may not have arrived.
-   * It is not sent if nobody wants it any more when its turn comes.
+   * Sends an answer with a reserved request: waits for a slot, and retries if it may not have arrived. Not sent if it
+   * is no longer wanted when its turn comes.
    */
   async sendAnswer(text: string, isWanted: () => boolean): Promise<void> {
     if (this.#inFlight < MAX_IN_FLIGHT) this.#inFlight += 1;
-    // Whoever leaves hands their place on, so it is counted already.
+    // A finished sender passes on its slot, so the slot is already counted.
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     await this.#runInSlot(async () => {
       if (isWanted()) await this.#sendToServer(text, () => isWanted() && this.#budget.take());
     });
   }
 
-  /** What the server can do without: sent once, or not at all where there is no place or nothing left. */
+  /** A message that the server does not depend on. Sent once, or dropped if there is no slot or budget. */
   async sendOptional(text: string): Promise<void> {
     if (this.#inFlight >= MAX_IN_FLIGHT || !this.#budget.take()) return;
     this.#inFlight += 1;

@@ -1,33 +1,35 @@
-// Server-sent events in a stream of bytes that arrives in pieces of any size. `eventsource-parser` reads the fields; the limits, on
-// bytes and lines, are here, because it counts neither.
+// Parses server-sent events from chunks of any size. `eventsource-parser` reads the fields. Limits on bytes and lines
+// are enforced here, because that library has none.
 // https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
 
 import { createParser } from "eventsource-parser";
 import { ByteBuffer } from "./byte-buffer.ts";
 
 export interface ServerSentEvent {
-  /** Empty where the event has none, which means `message`. */
+  /** Empty if the event has none, which means `message`. */
   readonly name: string;
-  /** Empty where the event only says where the stream stands. */
+  /** Empty if the event only sets the position. */
   readonly data: string;
-  /** What a client sends to continue after this event; undefined where it cannot. */
+  /** The id with which a client resumes after this event. undefined if it cannot resume. */
   readonly lastEventId: string | undefined;
 }
 
-/** The parser keeps the text of each line of an event by itself until the event ends. */
+/** The parser keeps each line of an event as a separate string until the event ends. */
 const LINE_BYTES = 40;
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
-/** An id goes back in a header, where platforms write other characters differently, and servers refuse long ones. */
+/**
+ * The id goes back in a header. Platforms encode other characters differently there, and servers refuse long headers.
+ */
 const USABLE_ID = /^[\x20-\x7e]{1,4096}$/;
 const MAX_RETRY_MS = 999_999_999;
 
 export class EventParser {
-  /** How long the server wants its client to wait before it comes back. */
+  /** How long the server asks the client to wait before it reconnects. */
   retryMs: number | undefined;
-  /** An event has more bytes than it may: nothing that follows is read. */
+  /** The event exceeds its limit. Nothing after it is read. */
   isTooLong = false;
-  /** How many lines have ended. Each costs something, even where it says nothing. */
+  /** Lines that have ended. Each costs something, even an empty one. */
   lines = 0;
   readonly #maxBytes: number;
   readonly #decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
@@ -43,17 +45,19 @@ export class EventParser {
       if (milliseconds <= MAX_RETRY_MS) this.retryMs = milliseconds;
     },
   });
-  /** Of the lines of the event that has begun, but the last. */
+  /** Bytes of the current event's complete lines. */
   #endedBytes = 0;
   #endedLines = 0;
-  /** Of the line that has begun. */
+  /** Bytes of the current line. */
   #lineBytes = 0;
-  /** The same bytes. The parser would keep each piece of a line, and a million small ones take much more memory. */
+  /**
+   * The current line. The parser would keep every piece of a line, and a million small pieces take much more memory.
+   */
   readonly #line = new ByteBuffer();
   #isAfterReturn = false;
   #events: ServerSentEvent[] = [];
   #lastEventId: string | undefined;
-  /** An id has come, and no event with data since. */
+  /** An id has come since the last event with data. */
   #hasNewId = false;
 
   constructor(maxBytes: number, lastEventId?: string) {
@@ -61,17 +65,16 @@ export class EventParser {
     this.#lastEventId = lastEventId;
   }
 
-  /** The bytes of the event that has begun. */
   get pendingBytes(): number {
     return this.#endedBytes + this.#lineBytes;
   }
 
-  /** How much memory those take. */
+  /** Memory that these bytes take. */
   get memoryBytes(): number {
     return this.pendingBytes + LINE_BYTES * this.#endedLines;
   }
 
-  /** The events with data that these bytes complete; then one without, if an id came after them. */
+  /** Returns the events with data that these bytes complete, then one without data if an id came after them. */
   push(bytes: Uint8Array): readonly ServerSentEvent[] {
     this.#events = [];
     this.#hasNewId = false;
@@ -92,7 +95,7 @@ export class EventParser {
     this.#hasNewId = false;
   }
 
-  /** Gives how many of them are within the limit of an event. */
+  /** Returns how many of the bytes are within the event's limit. */
   #countBytes(bytes: Uint8Array): number {
     let from = 0;
     for (let at = 0; at < bytes.length; at += 1) {

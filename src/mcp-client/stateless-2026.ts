@@ -1,5 +1,5 @@
-// Owns 2026-07-28 over Streamable HTTP: each request is an exchange of its own, without a session, and closing it
-// cancels it. Refuses to continue a stream that broke, which this revision does not allow, and to send a request twice.
+// Revision 2026-07-28 over Streamable HTTP: each request is its own exchange without a session, and closing it cancels
+// the request. This revision does not allow a broken stream to be resumed, and a request is never sent twice.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http
 
 import type { RemoteEndpoint, RequestOptions } from "./remote-endpoint.ts";
@@ -16,7 +16,6 @@ export async function send2026(
   return toMcpReply(await exchange(endpoint, { method: "POST", headers, body: text }, options), id);
 }
 
-/** A notification. */
 export async function sendNotification2026(
   endpoint: RemoteEndpoint,
   { headers, text }: Pick<PreparedRequest, "headers" | "text">,

@@ -1,5 +1,5 @@
-// Owns what a stream may still bring: bytes and lines. Whoever continues a stream on another connection hands its
-// allowance on, because otherwise a server could have the whole of it again with each connection that it breaks.
+// The bytes and lines that a stream may still bring. A resumed stream keeps its budget; otherwise a server could renew
+// it by breaking the connection.
 
 import type { AnswerLimits } from "./answer-limits.ts";
 import { createByteCounter, type CountBytes } from "./body-reader.ts";
@@ -11,7 +11,7 @@ export interface StreamBudget {
   readonly lines: TokenBucket;
 }
 
-/** `kept` is what an earlier connection has left. */
+/** `remaining` is what an earlier connection has left. */
 export function createStreamBudget(
   limits: AnswerLimits,
   clock: Clock,

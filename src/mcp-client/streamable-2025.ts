@@ -1,6 +1,5 @@
-// Owns Streamable HTTP of 2025-03-26 to 2025-11-25: requests in a session, whose answers survive broken connections,
-// notifications, and the beginning and end of a session.
-// Refuses to send a request twice: when the session is gone, the caller decides.
+// Streamable HTTP of 2025-03-26 to 2025-11-25: requests in a session with resumable answers, notifications, and
+// starting and ending a session. A request is never sent twice: if the session is gone, the caller decides.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
 
 import type { JsonObject, RequestId } from "../protocol/jsonrpc.ts";
@@ -28,7 +27,7 @@ export async function send2025(
   const posted = { method: "POST", headers, body: text } as const;
   const streamBudget = createStreamBudget(all, endpoint.clock);
   const first = await exchange(endpoint, posted, { ...options, streamBudget });
-  // The answer to `initialize` may break off too. Its session has begun by then: its id is in the head of the answer.
+  // The answer to `initialize` may break off too. Its session has started by then, with the id in the response headers.
   const startedSessionId = session === undefined ? startedSessionIdOf(first) : undefined;
   const resumeHeaders = startedSessionId === undefined ? headers : { ...headers, "mcp-session-id": startedSessionId };
   return toResumableReply(first, {
@@ -45,7 +44,7 @@ export async function send2025(
   });
 }
 
-/** Judged before it goes back to the server in any header. */
+/** Validated before the id is sent back in a header. */
 function startedSessionIdOf(answer: HttpAnswer): string | undefined {
   try {
     return parseSessionIdHeader(answer.headers);
@@ -55,7 +54,7 @@ function startedSessionIdOf(answer: HttpAnswer): string | undefined {
   }
 }
 
-/** A notification, or the answer to something that the server asked. */
+/** Sends a notification, or the answer to a question of the server. */
 export async function sendOneWay2025(
   endpoint: RemoteEndpoint,
   session: Session2025 | undefined,
@@ -68,7 +67,7 @@ export async function sendOneWay2025(
   assertAccepted(answer);
 }
 
-/** Everything in one session; `undefined` is for `initialize` alone. */
+/** A channel for one session. Only `initialize` uses it without a session. */
 export function streamable2025(endpoint: RemoteEndpoint, session: Session2025 | undefined): Channel2025 {
   return {
     send: async (request, options) => send2025(endpoint, session, request, options),
@@ -77,7 +76,7 @@ export function streamable2025(endpoint: RemoteEndpoint, session: Session2025 | 
   };
 }
 
-/** The handshake: `hello` is the params of `initialize`. */
+/** Runs the handshake. `hello` is the params of `initialize`. */
 export async function open2025(
   endpoint: RemoteEndpoint,
   hello: JsonObject,
@@ -87,7 +86,7 @@ export async function open2025(
   return handshake((session) => streamable2025(endpoint, session), hello, id, options);
 }
 
-/** False where the server does not let its clients end sessions. */
+/** Returns false if the server does not let clients end sessions. */
 export async function end2025(
   endpoint: RemoteEndpoint,
   session: Session2025,

@@ -1,10 +1,10 @@
-// Owns how often something may be done: so many times at once, and a few times more for each second that passes.
-// Refuses to wait until there is enough again: that is for its owner to decide.
+// A token bucket: a burst of `capacity`, refilled at `perSecond`. Does not wait for tokens; that is for the caller to
+// decide.
 
 import type { Clock } from "./clock.ts";
 
 export interface TokenBucketSize {
-  /** What there is at the beginning, and never more than that. */
+  /** The initial and maximum number of tokens. */
   readonly capacity: number;
   readonly perSecond: number;
 }
@@ -26,11 +26,11 @@ export class TokenBucket {
     return this.#size.capacity;
   }
 
-  /** False where there is not enough left; then nothing is taken. */
+  /** Returns false if there are not enough tokens, and then takes none. */
   take(count = 1): boolean {
     const now = this.#clock.now();
     const { capacity, perSecond } = this.#size;
-    // A clock that was set back gives nothing, and takes nothing away either.
+    // A clock that was set back adds no tokens and removes none.
     const gained = (Math.max(0, now - this.#countedAt) / 1000) * perSecond;
     this.#tokens = Math.min(capacity, this.#tokens + gained);
     this.#countedAt = now;

@@ -1,30 +1,30 @@
-// Owns asking which addresses a name stands for, by DNS over HTTPS, and how long an answer is kept. A Worker cannot hold
-// an address until it connects: what this refuses is refused early, and the platform refuses again.
+// Resolves host names by DNS over HTTPS and caches the answers. A Worker cannot pin the address it connects to, so a
+// name may resolve differently at connect time. This check refuses early, and the platform checks again.
 
 import { USER_AGENT } from "./hops.ts";
 
-/** No address: the name stands for none, or nobody could be asked. Never rejects. */
+/** Resolves to no addresses if the name has none, or if the resolver did not answer. Never rejects. */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
 const PUBLIC_RESOLVER = "https://cloudflare-dns.com/dns-query";
 const TIMEOUT_MS = 5000;
 const MAX_CACHED = 256;
-/** An answer is kept as long as it says, within these; one of nothing for the least. */
+/** Bounds for the TTL of an answer. An answer without addresses is cached for the minimum. */
 const MIN_TTL_MS = 10_000;
 const MAX_TTL_MS = 300_000;
 
 interface CachedAnswer {
   readonly addresses: readonly string[];
-  /** When the resolver was asked, milliseconds since the epoch. */
+  /** When the resolver was queried, milliseconds since the epoch. */
   readonly resolvedAt: number;
-  /** So many milliseconds it is not asked again. */
+  /** Milliseconds for which the resolver is not queried again. */
   readonly ttlMs: number;
 }
 
-/** By resolver and name, for the whole isolate; the least recently asked goes first. Bound: MOST_KEPT, the oldest goes. */
+/** By resolver and name, for the whole isolate. Bound: MAX_CACHED; the least recently used entry goes first. */
 const cache = new Map<string, CachedAnswer>();
 
-/** `resolver`: `OUTBOUND_RESOLVER`, a URL that answers `application/dns-json`, or `off`. */
+/** `resolver` is `OUTBOUND_RESOLVER`: a URL that answers `application/dns-json`, or `off`. */
 export function createResolver(resolver = PUBLIC_RESOLVER): Resolve | undefined {
   if (resolver === "off") return undefined;
   return async (name) => {
@@ -44,12 +44,12 @@ export function createResolver(resolver = PUBLIC_RESOLVER): Resolve | undefined 
   };
 }
 
-/** A clock that was set back says nothing of how old it is. */
+/** If the clock was set back, the age of an answer is unknown and the answer counts as stale. */
 function isFresh(cached: CachedAnswer | undefined, now: number, milliseconds = MAX_TTL_MS): cached is CachedAnswer {
   return cached !== undefined && now >= cached.resolvedAt && now - cached.resolvedAt < milliseconds;
 }
 
-/** That nobody could be asked says nothing about the name: what was known serves as long as any answer is kept. */
+/** A failed query says nothing about the name, so a cached answer is served up to MAX_TTL_MS. */
 function staleAnswer(cached: CachedAnswer | undefined, now: number): CachedAnswer {
   return isFresh(cached, now)
     ? { ...cached, ttlMs: Math.min(now - cached.resolvedAt + MIN_TTL_MS, MAX_TTL_MS) }
@@ -78,6 +78,6 @@ async function queryRecords(resolver: string, name: string, type: string): Promi
   });
   if (!response.ok) throw new Error(`the resolver answered ${response.status}`);
   const { Answer: answers = [] } = await response.json<{ readonly Answer?: readonly Answer[] }>();
-  // Aliases are answers too; their addresses stand beside them.
+  // CNAME records are answers too, with their addresses in the same list.
   return answers.filter((answer) => answer.type === 1 || answer.type === 28);
 }

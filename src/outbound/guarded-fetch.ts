@@ -1,5 +1,5 @@
-// Owns the one door by which requests leave that somebody outside can steer: every hop is looked at before it is taken,
-// and what comes back is counted. Refuses to follow the platform's own redirects, which nobody would look at.
+// The only way out for requests that a tenant or caller can steer. Checks every hop before it is taken and counts
+// response bytes. Follows redirects itself, because the platform would follow them unchecked.
 
 import { dropFrames } from "../protocol/drop-frames.ts";
 import { findBrokenRule, type UrlPolicy, type UrlParts } from "./url-policy.ts";
@@ -7,38 +7,37 @@ import { HOPS_HEADER, USER_AGENT } from "./hops.ts";
 import { OutboundError } from "./outbound-error.ts";
 
 export interface OutboundInit extends RequestInit {
-  /** Headers that another origin must not be sent when the answer leads there, beside those that look like credentials. */
+  /** Headers to drop on a cross-origin redirect, in addition to those whose names look like credentials. */
   readonly sensitiveHeaders?: readonly string[];
-  /** The most bytes that are read of the answer; 8 MiB when absent. */
+  /** Maximum bytes to read of the response. Defaults to 8 MiB. */
   readonly maxBytes?: number | undefined;
   /**
-   * Of a caller that reads and counts the answer itself: it is handed what to run when that is over, and the answer is the
-   * platform's own, whatever `maxBytes` says.
+   * For a caller that reads and counts the response itself. The caller gets the platform's own response, whatever
+   * `maxBytes` says, and calls `run` when it has finished reading.
    */
   readonly onEnd?: (run: () => void) => void;
 }
 
-/** Variables of the Worker that say where its tools may go. */
 export interface OutboundVars {
-  /** See `Destinations`. */
+  /** Allowed destinations, as described at `UrlPolicy.allow`. */
   readonly OUTBOUND_ALLOW?: string;
-  /** The same, for whoever starts a Worker on a machine of their own: what is allowed there beside it. */
+  /** Additional destinations in the same format, for a Worker that runs on a developer's machine. */
   readonly OUTBOUND_LOCAL?: string;
-  /** The URL of a resolver that answers `application/dns-json`; `off`: names are not looked up before a request. */
+  /** URL of a resolver that answers `application/dns-json`. `off` disables lookups before a request. */
   readonly OUTBOUND_RESOLVER?: string;
 }
 
 export interface GuardedFetchOptions extends UrlPolicy {
-  /** Whose connections are counted together, in this isolate. */
+  /** Connections are counted per tenant in this isolate. */
   readonly tenant: string;
-  /** How many Workers of ours the request went through that this is done for. */
+  /** How many of our Workers the incoming request has passed through. */
   readonly hops: number;
-  /** Of which trace the call is a part, in small letters: sent along where who calls says nothing of one. */
+  /** Trace headers with lower-case names, sent unless the caller sets its own `traceparent`. */
   readonly headers?: object | undefined;
-  /** Ends every request, and the reading of its answer, that has no signal of its own. */
+  /** Aborts requests, and the reading of their responses, that have no signal of their own. */
   readonly signal: () => AbortSignal;
   readonly fetch?: ((request: Request) => Promise<Response>) | undefined;
-  /** In place of `fetch`, for requests to a service of the Worker's own: they go there, whatever their URL says. */
+  /** Used instead of `fetch` for a service binding. Requests go to that service, whatever their URL says. */
   readonly service?: ((request: Request) => Promise<Response>) | undefined;
   readonly timeoutMs?: number;
   readonly now?: () => number;
@@ -52,20 +51,19 @@ const MAX_PER_TENANT = 128;
 const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const CREDENTIAL_HEADER = /auth|cookie|key|secret|session|token/i;
 
-/** The platform may drop a call without a word: what it had open counts no longer after this. */
+/** The platform may drop a call without notice. Its open requests stop counting after this time. */
 const STALE_AFTER_MS = 180_000;
 
 /**
- * Requests under way, answers that are being read among them, by tenant: each with when it began, the oldest first. Bound:
- * MOST_OF_TENANT of MOST_TENANTS; beyond, those of the tenant that was met first are counted anew.
+ * Open requests by tenant, including responses being read, each with its start time, oldest first. Bound:
+ * MAX_PER_TENANT requests for each of MAX_TENANTS; beyond that, the first tenant's count is dropped.
  */
 const openByTenant = new Map<string, Map<object, number>>();
 const MAX_TENANTS = 10_000;
 
-/** A `URL` without its fragment, as plain texts: each that is read of the platform's own is a step out of JavaScript. */
+/** A `URL` without its fragment, as plain strings: each read of a native property leaves JavaScript and is slow. */
 type ParsedUrl = UrlParts & Readonly<Pick<URL, "href" | "origin">>;
 
-/** What the next request is made of. */
 interface Hop {
   readonly url: ParsedUrl;
   readonly method: string;
@@ -74,7 +72,7 @@ interface Hop {
   readonly body: BodyInit | null;
 }
 
-/** Where a Worker's requests may go beside the public internet. */
+/** Destinations that a Worker's requests may reach besides the public internet. */
 export function outboundAllowOf(env: unknown): string {
   const { OUTBOUND_ALLOW = "", OUTBOUND_LOCAL = "" } = (env ?? {}) as OutboundVars;
   return `${OUTBOUND_ALLOW},${OUTBOUND_LOCAL}`;
@@ -89,7 +87,7 @@ export class GuardedFetch {
     this.#options = options;
   }
 
-  /** As the global `fetch`. Rejects with an OutboundError for what this Worker refuses. */
+  /** Like the global `fetch`. Rejects with an OutboundError if this Worker refuses the request. */
   async fetch(input: RequestInfo | URL, init: OutboundInit = {}): Promise<Response> {
     const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = this.#options;
     const release = this.#acquire();
@@ -111,7 +109,7 @@ export class GuardedFetch {
     }
   }
 
-  /** What was not read to its end counts no longer: the call is over. */
+  /** Releases responses that were not read to their end, because the call is over. */
   close(): void {
     this.#isClosed = true;
     for (const one of this.#open) this.#release(one);
@@ -182,11 +180,14 @@ export class GuardedFetch {
 interface TimeoutSignal {
   readonly signal: AbortSignal;
   readonly isTimedOut: () => boolean;
-  /** The answer has begun, or will not. */
+  /** Call when the response has begun or failed. */
   readonly clear: () => void;
 }
 
-/** `own` and the time that an answer has to begin; Infinity is for callers that count it themselves. */
+/**
+ * Combines the caller's signal with a timeout for the start of the response. Infinity is for callers that time it
+ * themselves.
+ */
 function createTimeoutSignal(milliseconds: number, callerSignal: AbortSignal): TimeoutSignal {
   if (milliseconds === Infinity) return { signal: callerSignal, isTimedOut: () => false, clear: () => {} };
   const controller = new AbortController();
@@ -208,7 +209,7 @@ function firstHop(input: RequestInfo | URL, init: OutboundInit): Hop {
   };
 }
 
-/** As a plain object, where that says the same: made into `Headers` twice, they cost as much as the rest of the door. */
+/** Stays a plain object if that is equivalent: building `Headers` twice costs as much as the rest of this check. */
 function toHopHeaders(headers: RequestInit["headers"]): Hop["headers"] {
   const isPlain = headers !== undefined && Object.getPrototypeOf(headers) === Object.prototype;
   const plain = isPlain ? (headers as Record<string, string>) : {};
@@ -252,8 +253,8 @@ function nextHop({ url, method, headers, body }: Hop, { status, location, sensit
 }
 
 /**
- * By the text: an upstream is at the same one for each call. Emptied when it is full.
- * Bound: MOST_PLACES, then all are forgotten.
+ * Parsed URLs by text, because an upstream has the same URL on every call. Bound: MAX_CACHED_URLS, then the cache is
+ * emptied.
  */
 const urlCache = new Map<string, ParsedUrl>();
 const MAX_CACHED_URLS = 256;
@@ -277,7 +278,10 @@ function parseUrl(text: string, base?: string): ParsedUrl {
   return { href, origin, protocol, username, password, hostname, host, port };
 }
 
-/** The same answer, whose body ends in an error where it is too long. `leave` is called once, when it was read. */
+/**
+ * The same response, whose body errors if it is longer than `maxBytes`. Calls `release` when the body has ended, failed
+ * or was cancelled.
+ */
 function limitBody(response: Response, maxBytes: number, release: () => void): Response {
   const { body } = response;
   const contentLength = response.headers.has("content-encoding") ? 0 : Number(response.headers.get("content-length"));
@@ -305,7 +309,7 @@ function limitBody(response: Response, maxBytes: number, release: () => void): R
           release();
           dropFrames(error);
           controller.error(error);
-          // `error` is what its reader is told.
+          // The reader of the response receives `error`; a failed cancel adds nothing.
           await reader.cancel(error).catch(() => {});
         }
       },

@@ -1,13 +1,16 @@
-// Owns the header that counts how often a request went out of one of our Workers and came in at another, or at the same.
-// Refuses none by itself: the entry does, so that a circle of tools that call each other ends.
+// The header that counts how often a request has passed through one of our Workers. The entry rejects too many hops, so
+// that a cycle of tools that call each other ends.
 
 export const HOPS_HEADER = "tenantry-hops";
-/** Firewalls, and GitHub, refuse requests without one. */
+/** GitHub and some firewalls refuse requests without a user agent. */
 export const USER_AGENT = "tenantry";
 /** A chain of agents that call agents is rarely longer than three. */
 export const MAX_HOPS = 8;
 
-/** 0: it comes from elsewhere. What is no small number counts as too many: nobody but us writes this header. */
+/**
+ * Returns 0 if the request comes from elsewhere. A malformed value counts as Infinity, because only our Workers write
+ * this header.
+ */
 export function hopsOf(headers: Headers): number {
   const text = headers.get(HOPS_HEADER);
   if (text === null) return 0;

@@ -1,5 +1,5 @@
-// Owns what the outbound door refuses, and how the author of a tool is told: by the name of a rule. Refuses to name an
-// address that a name stands for: it would tell who asks what is inside a network.
+// Rules that outbound requests can break. Messages never contain a resolved address: that would let a caller map an
+// internal network.
 
 import { UserError } from "../protocol/user-error.ts";
 
@@ -22,12 +22,14 @@ const RULES = {
 
 export type OutboundErrorCode = keyof typeof RULES;
 
-/** Whether it is this Worker that refused. */
 export function isOutboundErrorCode(code: string): code is OutboundErrorCode {
   return Object.hasOwn(RULES, code);
 }
 
-/** What `ctx.fetch` rejects with when it is this Worker that refuses. Who calls may have named the URL, so it is shown. */
+/**
+ * `ctx.fetch` rejects with this error when this Worker refuses the request. `code` names the rule. The caller sees the
+ * message, because the caller may have chosen the URL.
+ */
 export class OutboundError extends UserError {
   override readonly name = "OutboundError";
   override readonly isLogged = true;

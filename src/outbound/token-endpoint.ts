@@ -1,12 +1,12 @@
-// Owns what is said to a token endpoint, and what its answer gives: the same words for upstreams and for who signs people in.
-// Refuses to send anything: whoever asks has a door and a patience of its own. https://datatracker.ietf.org/doc/html/rfc6749#section-5
+// Builds requests to an OAuth token endpoint and parses its responses, both for upstreams and for identity providers.
+// Callers send the request with their own fetch and timeout. https://datatracker.ietf.org/doc/html/rfc6749#section-5
 
 import { isObject } from "../protocol/jsonrpc.ts";
 
-/** How a client shows its secret: https://datatracker.ietf.org/doc/html/rfc6749#section-2.3.1 */
+/** Client authentication: https://datatracker.ietf.org/doc/html/rfc6749#section-2.3.1 */
 export interface TokenClient {
   readonly id: string;
-  /** undefined: a public one. */
+  /** undefined for a public client. */
   readonly secret: string | undefined;
   readonly isBasic: boolean;
 }
@@ -14,18 +14,18 @@ export interface TokenClient {
 export interface TokenResponse {
   readonly access: string;
   readonly refresh?: string;
-  /** How long it serves; absent: nobody said. NaN: nobody can tell what was said. */
+  /** Lifetime in seconds. Absent if the server did not say; NaN if the value is unusable. */
   readonly seconds?: number;
   readonly scope?: string;
   readonly idToken: unknown;
 }
 
-/** No token serves for longer than a century: what is kept of times is numbers that JSON knows. */
+/** Caps a lifetime at about a century, so that the computed expiry stays a number that JSON can represent. */
 const MAX_LIFETIME_S = 3_200_000_000;
 
 type JsonMembers = Readonly<Record<string, unknown>>;
 
-/** More than most servers give, and no more than a header takes. */
+/** Longer than the tokens of most servers, and no longer than a header can be. */
 const TOKEN = /^[\x21-\x7e]{1,16384}$/;
 export const ACCEPT_JSON = { accept: "application/json" } as const;
 const FORM = "application/x-www-form-urlencoded";
@@ -44,7 +44,7 @@ export function createTokenRequest(
   };
 }
 
-/** undefined: there is none that can be used as a bearer. Where no type is said, it is one. */
+/** Returns undefined if the response has no usable bearer token. A missing token type counts as bearer. */
 export function parseTokenResponse(body: JsonMembers): TokenResponse | undefined {
   const {
     access_token: access,
@@ -55,7 +55,7 @@ export function parseTokenResponse(body: JsonMembers): TokenResponse | undefined
   } = body;
   const isBearer =
     typeof access === "string" && TOKEN.test(access) && typeof type === "string" && /^bearer$/i.test(type);
-  // GitHub refuses with 200.
+  // GitHub reports errors with status 200.
   if (!isBearer || body["error"] !== undefined) return undefined;
   return {
     access,
@@ -68,17 +68,20 @@ export function parseTokenResponse(body: JsonMembers): TokenResponse | undefined
   };
 }
 
-/** undefined: it is no code, and may repeat what the server was sent. */
+/** Returns undefined if the value is not an error code; such text could echo what the server was sent. */
 export function parseOAuthErrorCode(error: unknown): string | undefined {
   return typeof error === "string" && /^[a-z_]{1,40}$/.test(error) ? error : undefined;
 }
 
-/** GitHub and older servers answer with a form where they are not asked well, or whatever they are asked. */
+/** GitHub and some older servers answer with a form, either without an Accept header or always. */
 export function parseTokenBody(text: string, type: string | null): JsonMembers | undefined {
   return type?.startsWith(FORM) ? Object.fromEntries(new URLSearchParams(text)) : parseJsonObject(text);
 }
 
-/** undefined: it is no object. An error of the platform would repeat what stands in the text. */
+/**
+ * Returns undefined if the text is not a JSON object. Never throws: the platform's error message would repeat parts of
+ * the text.
+ */
 export function parseJsonObject(text: string): JsonMembers | undefined {
   try {
     const value: unknown = JSON.parse(text);

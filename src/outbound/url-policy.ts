@@ -1,25 +1,28 @@
-// Owns where requests may go that somebody outside can steer: by the URL itself, in every notation, and by what its name
-// stands for. To be asked where a URL is written, and again before each request. An operator's exceptions pass.
+// Decides which URLs outbound requests may reach, by the URL and by the addresses its name resolves to. Check when a
+// URL is configured and again before each request. The operator's exceptions in `OUTBOUND_ALLOW` pass.
 
 import { isPublicAddress, isPublicAnswer } from "./public-address.ts";
 import type { OutboundErrorCode } from "./outbound-error.ts";
 import type { Resolve } from "./dns-resolver.ts";
 
-/** Names that lead inside a network, or nowhere, wherever they end a name; a name of one part always does. */
+/** Name endings that lead inside a network or nowhere. A name of one label always does. */
 const INTERNAL_NAME =
   /(^[^.]*|(^|\.)(localhost|localdomain|local|internal|intranet|private|lan|home|corp|svc|consul|onion|alt|test|example|invalid|arpa))$/;
 
 export interface UrlPolicy {
-  /** `OUTBOUND_ALLOW`: `host`, `host:port`, `*.host`, separated by commas; `http://` in front allows that scheme too. */
+  /**
+   * `OUTBOUND_ALLOW`: `host`, `host:port` or `*.host`, separated by commas. The prefix `http://` also allows that
+   * scheme.
+   */
   readonly allow: string | undefined;
-  /** undefined: nobody is asked. */
+  /** undefined disables DNS lookups. */
   readonly resolve: Resolve | undefined;
 }
 
-/** What is looked at of a `URL`, which has brought every notation of a host into one. */
+/** The parts of a `URL` that are checked. `URL` has normalized every notation of the host. */
 export type UrlParts = Readonly<Pick<URL, "protocol" | "username" | "password" | "hostname" | "host" | "port">>;
 
-/** The rule that keeps a request from going there; undefined where it may. Never says what a name stands for. */
+/** Returns the broken rule, or undefined if the request may go there. Never reveals the addresses of a name. */
 export async function findBrokenRule(
   url: UrlParts,
   { allow = "", resolve }: UrlPolicy,
@@ -33,7 +36,7 @@ export async function findBrokenRule(
   return addresses.every(isPublicAnswer) ? undefined : "address";
 }
 
-/** The part that needs nobody. */
+/** The checks that need no DNS lookup. */
 export function findBrokenRuleInUrl(url: UrlParts, allow = ""): OutboundErrorCode | undefined {
   const { protocol, username, password, hostname, port } = url;
   if (username || password) return "credentials";
@@ -43,7 +46,7 @@ export function findBrokenRuleInUrl(url: UrlParts, allow = ""): OutboundErrorCod
   return isPublicHost(hostname) ? undefined : isPublicAddress(hostname) === false ? "address" : "name";
 }
 
-/** Whether a host may be on the public internet, by its name or its address alone. */
+/** Whether a host may be on the public internet, judged by its name or address alone. */
 export function isPublicHost(hostname: string): boolean {
   return isPublicAddress(hostname) ?? !INTERNAL_NAME.test(hostname.replace(/\.+$/, ""));
 }

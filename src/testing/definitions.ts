@@ -1,5 +1,5 @@
-// Owns what `tenantry` is outside of Workers, where a test imports a module of tools: definitions are whole, and a Worker is one
-// that cannot be asked, and that is refused for its mistakes. Refuses to stand in for workerd.
+// The Node entry of `tenantry`, for tests that import a module of tools. Definitions work in full. `createWorker` only
+// validates its options and cannot answer requests.
 // oxlint-disable oxc/no-barrel-file
 
 import { createFeatureShim } from "./node-shims.ts";

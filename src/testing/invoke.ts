@@ -1,5 +1,5 @@
-// Owns one request from what a client sends to what it gets: classified, dispatched and encoded as in a Worker, in the newest
-// revision of its era, with each question answered by the test.
+// Runs one client request through the same classify, dispatch and encode steps as a Worker. Each era uses its newest
+// revision, and the test answers the handler's questions.
 
 import { warnOfRepeatedEffect } from "../handlers/replay-warnings.ts";
 import { dispatch, encodeOutcome } from "../protocol/dispatch.ts";
@@ -24,7 +24,6 @@ export interface TestRequest {
 const CAPABILITIES: JsonObject = { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} };
 const PROGRESS_TOKEN = "progress";
 
-/** Who asks, in either era. */
 function clientOf({ options }: TestContext): {
   capabilities: JsonObject;
   info: ClientInfo;
@@ -34,7 +33,6 @@ function clientOf({ options }: TestContext): {
   return { capabilities, info: { name, version }, meta };
 }
 
-/** What the client was told while it waited. */
 interface ClientNotifications {
   readonly progress: TestRun["progress"][number][];
   readonly logs: LogLine[];
@@ -46,7 +44,7 @@ interface RoundResult {
   readonly questions?: Readonly<Record<string, JsonObject>> | undefined;
 }
 
-/** Rejects where the test does not answer what the handler asks, and where an answer does not fit. */
+/** Rejects if the test has no answer for a handler's question, or if an answer does not fit its question. */
 export async function invoke(context: TestContext, request: TestRequest): Promise<TestRun> {
   const notifications: ClientNotifications = { progress: [], logs: [] };
   const run = context.options.era === "2025" ? run2025 : run2026;
@@ -207,7 +205,10 @@ function answersByDigest(
   );
 }
 
-/** Throws where there is no answer, and where the same question comes again: then the answer before did not fit it. */
+/**
+ * Throws if there is no answer, or if the same question comes again: a repeat means that the previous answer did not
+ * fit.
+ */
 function answerQuestion({ options: { answers = {} }, recorder }: TestContext, question: AskedQuestion): JsonObject {
   const { name, params } = question;
   const { elicitationId: _id, ...plain } = params;

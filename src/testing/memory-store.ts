@@ -1,5 +1,5 @@
-// Owns stored resources in memory, for as long as a test runs, under the rules of the real store. Refuses ranking: a search
-// finds texts that have each word.
+// In-memory resource store with the rules of the real store. Search does not rank: a resource matches if it contains
+// every word.
 
 import {
   InvalidCursorError,
@@ -21,7 +21,7 @@ const normalizeUri = (uri: string) => {
   return "uri" in parsed ? parsed.uri : uri;
 };
 
-/** `did`: is told what is written and deleted. */
+/** `addEffect` receives each write and delete. */
 export function createMemoryStore(seed: readonly NewResource[], addEffect: (what: string) => void): ResourceStore {
   const stored = new Map<string, StoredResource>();
   const sorted = (prefix = "") =>

@@ -1,5 +1,5 @@
-// Owns the few things that handlers ask of a tenant's objects, in memory: claims of `ctx.once`, announcements, and what is kept
-// for who called. Refuses everything else: nothing under test needs it.
+// In-memory tenant object with the methods that handlers use: `ctx.once` claims, announcements and stored results. Any
+// other method throws.
 
 import type { Announcement } from "../handlers/publish-changes.ts";
 import type { StoredResult } from "../gateway/budget/result-store.ts";

@@ -1,5 +1,5 @@
-// Owns what `createWorker` is in Node, where a test imports the file of a Worker: its author's mistakes are found as in a
-// deployment, and it cannot be asked. Refuses what only a feature knows, since features are not there.
+// `createWorker` and the features in Node. Options are validated as in a deployment, but the Worker cannot answer
+// requests. Checks that belong to a feature do not run, because features are stubs here.
 
 import { createTypedConfig } from "../handlers/typed-config.ts";
 import type { NewResource } from "../handlers/resource-store.ts";
@@ -13,12 +13,12 @@ import { defineTenants, type TenantDefinitionOf } from "../tenants/document/tena
 const NO_WORKERD =
   "a Worker runs in workerd, and this is not: start it with wrangler dev, or run its tools, prompts and resources with tenantry/testing";
 
-/** A feature of this name with an API, by which tenants may be made later. */
+/** A stub of a feature with routes. The routes array lets `checkDeployment` treat tenants as creatable later. */
 export function createFeatureShim(name: string): () => { readonly name: string; readonly routes: readonly [] } {
   return () => ({ name, routes: [] });
 }
 
-/** Throws a TypeError for what a deployment would be refused for. */
+/** Throws a TypeError for options that a deployment would reject. */
 export function createWorkerShim(options: WorkerOptions = {}): {
   readonly fetch: () => Promise<never>;
   readonly tenant: () => never;
@@ -32,7 +32,7 @@ export function createWorkerShim(options: WorkerOptions = {}): {
   return { fetch: () => Promise.reject(new TypeError(NO_WORKERD)), tenant };
 }
 
-/** As far as it is looked at. */
+/** Contains only the members that `checkDeployment` reads. */
 function toDeployment(options: WorkerOptions): Deployment {
   const { tools = [], prompts = [], resources = [], features = [], defaultTenant } = options;
   const { tenants = { demo: {} }, settings, limits, extensions } = options;

@@ -1,4 +1,4 @@
-// Owns what `tenantry/objects` is outside of Workers, where a test imports a module of tools: there are no classes to export.
+// The Node entry of `tenantry/objects`: Node has no Durable Object classes to export.
 
-/** So that this is a module. */
+/** Makes this file a module. */
 export type NoObjects = never;

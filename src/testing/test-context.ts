@@ -1,5 +1,5 @@
-// Owns what stands around a handler under test: a tenant, a caller, stores in memory, and a record of what was done. Refuses
-// the network: what leaves by `ctx.fetch` goes to the test.
+// Everything around a handler under test: a tenant, a principal, in-memory stores and a recorder. There is no network:
+// the test's `fetch` option answers `ctx.fetch`.
 
 import type { Principal } from "../auth/principal.ts";
 import type { RequestScope, Identity } from "../handlers/request-scope.ts";
@@ -27,37 +27,44 @@ import type { AskedQuestion, KeptLink } from "./test-run.ts";
 import { createMemoryStub } from "./memory-stub.ts";
 
 /**
- * The client's result for one question, or what stands for it: the content of a form that is accepted, the text of a
- * model, a list of roots.
+ * The client's answer to one question. An object is the client's result; for an elicitation without `action` it is the
+ * content of an accepted form. A string is the model's text. An array is the list of roots. A function receives the
+ * question and returns any of these.
  */
 export type AnswerFor = JsonObject | string | readonly JsonObject[] | ((question: AskedQuestion) => AnswerFor);
 
 export interface CaseOptions {
-  /** 2026 when absent. */
+  /** Protocol era of the client. Defaults to `"2026"`. */
   readonly era?: Era;
-  /** The tenant's id; `test` when absent. */
+  /** Tenant id. Defaults to `"test"`. */
   readonly tenant?: string;
   readonly principal?: Partial<Principal>;
-  /** `ctx.config` of what is run. */
+  /** `ctx.config` of the tool or prompt under test. */
   readonly config?: unknown;
   /** `ctx.settings`. */
   readonly settings?: unknown;
   readonly env?: object;
   readonly secrets?: Readonly<Record<string, string>>;
   readonly identity?: Identity;
-  /** Of the client's request: `ctx.request.headers`. */
+  /** Headers of the client's request, available as `ctx.request.headers`. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** What the tenant has stored before. */
+  /** Resources that the tenant has stored before the run. */
   readonly resources?: readonly NewResource[];
-  /** By the name of the question. A question that nobody answers is an error of the test. */
+  /** Answers by question name. A question without an answer rejects the run with a TypeError. */
   readonly answers?: Readonly<Record<string, AnswerFor>>;
-  /** Who the client says it is, `ctx.client`, and what it declares: that it can be asked everything when that is absent. */
+  /**
+   * `ctx.client`: name, version and capabilities. Without `capabilities` the client declares elicitation, sampling and
+   * roots.
+   */
   readonly client?: Partial<ClientInfo> & { readonly capabilities?: JsonObject };
-  /** `ctx.requestId`; `test` when absent. */
+  /** `ctx.requestId`. Defaults to `"test"`. */
   readonly requestId?: string;
-  /** `ctx.meta`. */
+  /** `ctx.meta`: the `_meta` of the client's request. */
   readonly meta?: JsonObject;
-  /** Answers what leaves by `ctx.fetch`, after it was looked at as in a Worker. */
+  /**
+   * Answers `ctx.fetch`, after the same destination checks as in a Worker. Without it, `ctx.fetch` rejects with a
+   * TypeError.
+   */
   readonly fetch?: (request: Request) => Response | Promise<Response>;
 }
 
@@ -73,7 +80,6 @@ const TEST_PRINCIPAL: Principal = { kind: "key", id: "key test", subject: "test"
 const OPTIONS =
   "era tenant principal config settings env secrets identity headers resources answers client requestId meta fetch";
 
-/** Throws a TypeError for an option that there is not. */
 function checkCaseOptions(options: CaseOptions): void {
   const what = "tenantry/testing: options";
   assertKnownKeys(what, options, OPTIONS);
@@ -118,7 +124,7 @@ export function createTestContext(parts: Partial<Catalog>, options: CaseOptions)
   return { options, handlers: new ViewRequestHandlers(view, requestScope), store, recorder };
 }
 
-/** What `visible` keeps from this caller. */
+/** Definitions that `visible` hides from this principal. */
 function findHiddenDefinitions(
   tenantCatalog: TenantCatalog,
   { tenant = "test", principal }: CaseOptions,
@@ -148,7 +154,7 @@ function createRequestScope(options: CaseOptions, { view, recorder, store }: Sco
     requestId,
     headers: new Headers(headers),
     owner: async () => principal.id,
-    // Names are looked up by nobody: the test answers for all of them.
+    // DNS lookups are off: the test answers for every host name.
     env: Object.assign(Object.create({ OUTBOUND_RESOLVER: "off" }) as object, env),
     ring: [{ id: "test", secret: new Uint8Array(32).fill(7) }],
     hooks: { onError: (error) => recorder.errors.push(error) },

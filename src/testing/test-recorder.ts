@@ -1,9 +1,7 @@
-// Owns the record of one case: what a handler did, and in which round of its call. Refuses to judge what was done twice.
-
 import type { Announcement } from "../handlers/publish-changes.ts";
 import type { AskedQuestion, Effect, KeptLink } from "./test-run.ts";
 
-/** What was done, while it is done. */
+/** Records a handler's effects during one run, with the round in which each happened. */
 export class TestRecorder {
   round = 1;
   readonly effects: Effect[] = [];

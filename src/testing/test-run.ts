@@ -1,6 +1,3 @@
-// Owns what a test learns of a run: what the client got, and what the handler did on the way. Refuses to say whether that is
-// right.
-
 import type { Announcement } from "../handlers/publish-changes.ts";
 import type { ResourceStore } from "../handlers/resource-store.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
@@ -18,7 +15,7 @@ export interface AskedQuestion {
   readonly params: JsonObject;
 }
 
-/** What `ctx.link` kept. */
+/** One content stored with `ctx.link`. */
 export interface KeptLink {
   readonly uri: string;
   readonly name: string;
@@ -28,17 +25,17 @@ export interface KeptLink {
   readonly blob?: string;
 }
 
-/** Something that a handler did outside of itself: `fetch GET https://…`, `write note:a`; `round` counts from 1. */
+/** One side effect of a handler, such as `fetch GET https://…` or `write note:a`. `round` counts from 1. */
 export interface Effect {
   readonly what: string;
   readonly round: number;
 }
 
 export interface TestRun {
-  /** As the client gets it, in the shape of its era; empty where there is an error. */
+  /** JSON-RPC result in the shape of the client's era. Empty if the request failed: see `error`. */
   readonly result: JsonObject;
   readonly error: { readonly code: number; readonly message: string; readonly data?: unknown } | undefined;
-  /** The texts of the result, of its content, contents or messages, line by line. */
+  /** All text of the result's content, contents or messages, joined by newlines. */
   readonly text: string;
   readonly structured: unknown;
   readonly isError: boolean;
@@ -47,13 +44,16 @@ export interface TestRun {
   readonly links: readonly KeptLink[];
   readonly questions: readonly AskedQuestion[];
   readonly announcements: readonly Announcement[];
-  /** What the operator would find in the log: exceptions, and what could not be sent. */
+  /** Errors that the operator would find in the log: exceptions, and answers that could not be sent. */
   readonly errors: readonly unknown[];
-  /** How often the handler ran: in era 2026 once more after each question. */
+  /** How often the handler ran. In era 2026 the handler runs again after each question. */
   readonly rounds: number;
   readonly effects: readonly Effect[];
-  /** What was done in more than one round: in era 2026 all that stands before a question, outside of `memo` and `once`. */
+  /**
+   * Effects that happened in more than one round. In era 2026 everything before a question repeats, unless it is inside
+   * `memo` or `once`.
+   */
   readonly repeated: readonly string[];
-  /** The tenant's stored resources after it. */
+  /** The tenant's stored resources after the run. */
   readonly resources: ResourceStore;
 }

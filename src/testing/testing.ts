@@ -1,5 +1,5 @@
-// Owns `tenantry/testing`: running one tool, prompt, resource or template in either era as a client would have it run, without
-// a Worker. The protocol core, the view and the sources are those that a Worker has. Refuses to assert anything.
+// `tenantry/testing` runs one tool, prompt, resource or template as a client would, without a Worker. Protocol core,
+// view and sources are the same as in a Worker.
 
 import type { Prompt } from "../handlers/prompt.ts";
 import type { Resource, ResourceTemplate } from "../handlers/resource.ts";
@@ -13,8 +13,9 @@ export type { CaseOptions } from "./test-context.ts";
 export type { TestRun } from "./test-run.ts";
 
 /**
- * The result of a call, as a client gets it: in era 2026 after as many rounds as the handler asks in.
- * What the handler reads of bindings and settings is for the test to give.
+ * Calls one tool and returns what the client receives. In era 2026 the run takes as many rounds as the handler asks
+ * questions. Provide bindings, settings and secrets in `options`. Throws a TypeError for a value that is not a tool or
+ * for an unknown option. Rejects with a TypeError if a question has no fitting answer.
  */
 export function runTool(tool: Tool<never, never>, args: JsonObject = {}, options: CaseOptions = {}): Promise<TestRun> {
   checkKind("runTool", "tool", tool);
@@ -27,7 +28,7 @@ export function runTool(tool: Tool<never, never>, args: JsonObject = {}, options
   });
 }
 
-/** The messages of a prompt. */
+/** Gets one prompt; `result.messages` has the messages. Errors are those of `runTool`. */
 export function runPrompt(
   prompt: Prompt<never, never>,
   args: Readonly<Record<string, string>> = {},
@@ -38,7 +39,7 @@ export function runPrompt(
   return invoke(context, { method: "prompts/get", params: { name: prompt.name, arguments: args } });
 }
 
-/** The contents of a resource, or of what a template has under this URI. */
+/** Reads `uri` from a resource or a template; `result.contents` has the contents. Errors are those of `runTool`. */
 export function readFrom(
   resource: Resource<never, never> | ResourceTemplate<never, never>,
   uri: string,
@@ -51,7 +52,10 @@ export function readFrom(
   });
 }
 
-/** What a template lists, all of its pages: `result.resources`. */
+/**
+ * Lists all pages of a template in `result.resources`. If a page fails, returns the run of that page with its `error`.
+ * Rejects with a TypeError for a value that is not a template or for an unknown option.
+ */
 export async function listFrom(template: ResourceTemplate<never, never>, options: CaseOptions = {}): Promise<TestRun> {
   checkKind("listFrom", "template", template);
   const context = createTestContext({ resources: [template as ResourceTemplate] }, options);
@@ -65,7 +69,10 @@ export async function listFrom(template: ResourceTemplate<never, never>, options
   }
 }
 
-/** A name, a handler alone or an import that is not there, in JavaScript; `kinds`: of what is run. */
+/**
+ * Catches plain JavaScript mistakes: a name, a bare handler or a missing import instead of a definition. `kinds` are
+ * the accepted kinds, separated by a space.
+ */
 function checkKind(runner: string, kinds: string, definition: { readonly kind: string } | undefined): void {
   if (kinds.split(" ").includes(String(definition?.kind))) return;
   throw new TypeError(`${runner} runs a ${kinds.replace(" ", " or a ")}: give it what define... returned`);

@@ -1,6 +1,6 @@
-// Owns what is kept for who called, the rest of a result that was cut and what a handler has kept: where it is, the link to
-// it, and reading it. Refuses everybody but the principal that made the call, in the same profile, for as long as they see
-// what they called.
+// Stores what does not fit into a result: the rest of a truncated result, and what a handler stores with `ctx.link`.
+// Only the principal that made the call can read it, in the same profile, and only while it can still see what it
+// called.
 
 import { ANONYMOUS } from "../../auth/principal.ts";
 import { toBase64 } from "../../auth/seal.ts";
@@ -64,7 +64,7 @@ async function truncateOutcome(
   return { kind: "complete", result: { ...truncated.result, content } };
 }
 
-/** What stands in the place of a tool's name, where it was another call that has something kept: `method NAME`. */
+/** Stored in place of a tool's name if another method made the call: `method NAME`. */
 const callLabelOf = ({ method }: McpRequest, name: string) => (method === "tools/call" ? name : `${method} ${name}`);
 const MIN_LIFETIME_MS = 60_000;
 const MAX_LIFETIME_MS = 86_400_000;
@@ -80,7 +80,7 @@ async function storeLinked(
   }
   if (typeof name !== "string") throw new TypeError("ctx.link: name is a string");
   const { call, requestScope } = linking;
-  // What an answer cannot have, nobody could read.
+  // A body that exceeds the limit of a response could never be read.
   const maxBytes = Math.min(MAX_RESULTS_PER_OWNER.bytes, requestScope.limits.resultBytes);
   const id = crypto.randomUUID();
   const uri = OVERFLOW_URI + id;
@@ -96,7 +96,7 @@ async function storeLinked(
   return omitUndefined({ type: "resource_link" as const, uri, name, mimeType: content.mimeType, size });
 }
 
-/** `size`: bytes. */
+/** `size` is in bytes. */
 async function contentOf(
   body: string | Bytes,
   { mimeType }: LinkOptions,
@@ -111,8 +111,8 @@ async function contentOf(
 }
 
 /**
- * null: there is no room for it, here while it waits for the authority, or there; or it is too much at once. Rejects where
- * nobody knows whether it is kept.
+ * Returns null if there is no room, in this isolate or in the tenant object, or if the byte rate is exceeded. Rejects
+ * if it is unknown whether the result was stored.
  */
 async function storeResult(result: StoredResult, requestScope: RequestScope): Promise<number | null> {
   const { byteLength } = result.body;
@@ -148,7 +148,7 @@ async function readOverflow(
   if (!originalCall) return notFound;
   const rejection = await requestScope.recheck({ ...call, ...originalCall });
   if (rejection) return rejection;
-  // It is in memory as bytes and as a text.
+  // The body is in memory as bytes and as text.
   const reservation = reserveMemory(
     { memoryBytes: 2 * info.bytes, transferBytes: info.bytes, owner: principal },
     requestScope,
@@ -164,12 +164,15 @@ async function readOverflow(
   }
 }
 
-/** The call of which something was kept, made again: a tool's name, or as `ofCall` writes it. undefined: it is not seen. */
+/**
+ * Rebuilds the call that stored a result, from a tool's name or from what `callLabelOf` wrote. Returns undefined if its
+ * target is not visible.
+ */
 function toOriginalCall(visibleNames: VisibleNames, tool: string): Pick<McpRequest, "method" | "params"> | undefined {
-  // A tool of an upstream may have blanks and slashes in its name, behind its `ID__`.
+  // An upstream's tool may have spaces and slashes in its name, after `ID__`.
   const [, method = "tools/call", name = tool] = /^([a-z]+\/\S+) (.*)$/s.exec(tool) ?? [];
   if (method === "resources/read") return visibleNames.sees(name) ? { method, params: { uri: name } } : undefined;
-  // What is listed and completed is of the whole view.
+  // Lists and completions depend on the whole view, not on one name.
   if (!/call|get/.test(method)) return { method, params: {} };
   const all = method === "tools/call" ? visibleNames.tools : visibleNames.prompts;
   const wire = all.find(({ target }) => target.name === name)?.wire;
@@ -177,14 +180,13 @@ function toOriginalCall(visibleNames: VisibleNames, tool: string): Pick<McpReque
 }
 
 interface ReservationRequest {
-  /** Bytes in memory. */
   readonly memoryBytes: number;
-  /** Bytes that the authority writes or reads. */
+  /** Bytes that the tenant object writes or reads. */
   readonly transferBytes: number;
   readonly owner: string;
 }
 
-/** undefined: not now. */
+/** Returns undefined if there is no room now. */
 function reserveMemory(
   { memoryBytes, transferBytes, owner }: ReservationRequest,
   { tenant }: RequestScope,

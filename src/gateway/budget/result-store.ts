@@ -1,37 +1,37 @@
-// Owns what was left out of results that were too long for a profile: each for one principal in one profile, for some
-// minutes, in pieces as large as a row may be. Bounded: the oldest make room. Refuses to give it to anybody else.
+// Stores results, and rests of results, in the tenant object, each for one principal in one profile. A body is split
+// into chunks that fit into a row. The oldest results make room for new ones.
 
 import { ceilToMinute } from "../../tenants/object/body-garbage.ts";
 import type { StoreHost, Store } from "../../tenants/object/store.ts";
 
 export const RESULT_LIFETIME_MS = 15 * 60_000;
 const MIB = 1024 * 1024;
-/** Of one principal, in all profiles, and of all: how many, and how many bytes. */
+/** Limits of one principal over all profiles, of all callers without a credential, and of everybody. */
 export const MAX_RESULTS_PER_OWNER = { count: 20, bytes: 4 * MIB };
 const MAX_RESULTS = { count: 1000, bytes: 64 * MIB };
 const MAX_WITHOUT_CREDENTIAL = { count: 250, bytes: 16 * MIB };
-/** With which an owner begins who has no credential: see `storedAddress`. No principal's id does. */
+/** Prefix of the owner of a caller without a credential: see `hashAddress`. No principal's id has this prefix. */
 const NO_CREDENTIAL = "address ";
-/** A row has at most 2 MB. */
+/** A row holds at most 2 MB. */
 const CHUNK_BYTES = MIB;
 
 export interface StoredResult {
-  /** Nobody can guess it. */
+  /** Must be unguessable. */
   readonly id: string;
-  /** The principal and the profile. */
+  /** Principal and profile. */
   readonly owner: string;
   readonly principal: string;
-  /** The tool whose result it is, by the name that its source gives it. */
+  /** Policy name of the tool whose result this is. */
   readonly tool: string;
   readonly body: Uint8Array;
-  /** 15 minutes when absent. */
+  /** Defaults to 15 minutes. */
   readonly lifetimeMs?: number;
 }
 
 export interface ResultMethods {
-  /** Until when it can be read, milliseconds since the epoch; null: there is no room for it. */
+  /** Returns until when the result can be read, milliseconds since the epoch. Returns null if there is no room. */
   put(result: StoredResult): number | null;
-  /** How long it is; undefined: there is none, or none any more, or it is somebody else's. */
+  /** Returns undefined if the result does not exist, has expired or belongs to another owner. */
   getInfo(id: string, owner: string): { readonly tool: string; readonly bytes: number } | undefined;
   get(id: string, owner: string): { readonly tool: string; readonly body: Uint8Array } | undefined;
 }
@@ -43,7 +43,7 @@ export const resultStore: Store<ResultMethods> = {
     `CREATE TABLE results (id TEXT NOT NULL, part INTEGER NOT NULL, owner TEXT NOT NULL, tool TEXT NOT NULL,
        bytes INTEGER NOT NULL, until INTEGER NOT NULL, body BLOB NOT NULL, principal TEXT NOT NULL, PRIMARY KEY (id, part))`,
     "CREATE INDEX results_by_end ON results (until)",
-    // Has all that is counted: in the rows, what stands behind a body is a megabyte away.
+    // Covers everything that is counted: in the row, columns after the body are a megabyte away.
     "CREATE INDEX results_by_principal ON results (principal, id, bytes)",
   ],
   open: (host) => ({
@@ -66,11 +66,11 @@ function putResult(
 ): number | null {
   const { sql } = host;
   const { byteLength } = body;
-  // The same once more, because nobody heard that it was kept, takes the place of the first.
+  // A retry after a lost answer replaces the first copy.
   sql.exec("DELETE FROM results WHERE id = ?", id);
   if (byteLength > MAX_RESULTS_PER_OWNER.bytes || !host.hasCapacity()) return null;
   evictToFit(sql, byteLength, { where: "principal = ?", bindings: [principal], limits: MAX_RESULTS_PER_OWNER });
-  // Whoever has no credential takes nobody's place who has one.
+  // A caller without a credential cannot evict results of one that has a credential.
   if (principal.startsWith(NO_CREDENTIAL)) {
     evictToFit(sql, byteLength, {
       where: `principal GLOB '${NO_CREDENTIAL}*'`,

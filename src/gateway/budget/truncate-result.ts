@@ -1,33 +1,31 @@
-// Owns how a tool's result that is longer than its profile allows is cut: whole items as far as they fit, and what a
-// client reads instead of the rest. Pure. Refuses to cut an item in two, and to leave out half of what a schema describes.
+// Truncates a tool result to the budget of a profile: whole items as far as they fit, and a note in place of the rest.
+// Items are never split. Structured output that a schema describes is left out as a whole.
 
 import type { FieldError } from "../../deployment/deployment.ts";
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
 import type { ResultBudget, TenantDocument } from "../../tenants/document/tenant-document.ts";
 
-/** What the URIs of rests begin with. No list has them. */
+/** URI prefix of stored results. No list contains these URIs. */
 export const OVERFLOW_URI = "tenantry://results/";
-/** About as many bytes of JSON are a token to most models. */
+/** A token is about this many bytes of JSON for most models. */
 const BYTES_PER_TOKEN = 4;
 
 export interface TruncatedResult {
-  /** Without its content. */
   readonly result: JsonObject;
   readonly items: readonly unknown[];
-  /** How many items of how many are in it. */
+  /** How many items of how many are included. */
   readonly summary: string;
-  /** How many are not. */
   readonly omittedCount: number;
-  /** The others, as the contents of a resource with this URI. */
+  /** The omitted items, as contents of a resource with this URI. */
   readonly toOverflow: (uri: string) => readonly JsonObject[];
 }
 
-/** The bytes that a result may have; Infinity: any number. */
+/** Maximum bytes of a result. Infinity means no limit. */
 export function bytesOf({ bytes = Infinity, tokens = Infinity }: ResultBudget): number {
   return Math.min(bytes, tokens * BYTES_PER_TOKEN);
 }
 
-/** The least that `bytes` and `tokens` may say: room for an answer that says what was left out. */
+/** Minimum of `bytes` and `tokens`: room for an answer that says what was left out. */
 const MIN_BUDGET = { bytes: 1000, tokens: 250 } as const;
 
 export function findBrokenBudgets({ profiles = {} }: TenantDocument): readonly FieldError[] {
@@ -41,9 +39,12 @@ export function findBrokenBudgets({ profiles = {} }: TenantDocument): readonly F
   );
 }
 
-/** undefined: it is short enough, or no result of a call that has ended. `hasSchema`: the tool describes its output. */
+/**
+ * Returns undefined if the result fits, or if it is not the result of a completed call. `hasSchema`: the tool has an
+ * output schema.
+ */
 export function truncateResult(json: string, maxBytes: number, hasSchema: boolean): TruncatedResult | undefined {
-  // A character of JavaScript is three bytes at most.
+  // A UTF-16 code unit takes at most three bytes in UTF-8.
   if (json.length * 3 <= maxBytes) return undefined;
   const { content, structuredContent, ...others } = JSON.parse(json) as JsonObject;
   if (!Array.isArray(content) || others.resultType === "input_required") return undefined;
@@ -64,8 +65,8 @@ export function truncateResult(json: string, maxBytes: number, hasSchema: boolea
 }
 
 /**
- * The rest as it is kept; undefined: it is longer than `most`. An item of one character becomes a content with a URI, so what
- * was a MiB may be fifty: that is known by the number of items, before any is made.
+ * The omitted items to store, or undefined if they exceed `maxBytes`. Each item becomes a content with a URI, so one
+ * MiB of tiny items may become fifty. The first check uses only their number, before any is built.
  */
 export function encodeOverflow(
   { omittedCount, toOverflow }: TruncatedResult,

@@ -1,5 +1,5 @@
-// Owns the access tokens that upstreams want of a client with credentials of its own: asked for once for all who wait,
-// kept by this isolate until shortly before they end. Refuses to say more of a refusal than its code.
+// Access tokens for upstreams with the client credentials grant. One request serves all callers that wait for a token,
+// and the isolate caches it until shortly before it expires. A refusal shows only its error code.
 // https://datatracker.ietf.org/doc/html/rfc6749#section-4.4
 
 import { canonicalJson } from "../../auth/seal.ts";
@@ -12,7 +12,6 @@ import {
 import { withTimeout } from "../../tenants/cache/with-timeout.ts";
 import { isUnexpired } from "../../tenants/cache/is-unexpired.ts";
 
-/** What a token is asked for with. */
 export interface ClientGrant {
   readonly tenant: string;
   readonly tokenUrl: string;
@@ -25,32 +24,34 @@ export interface ClientGrant {
 }
 
 export interface TokenOptions {
-  /** By the door through which every request leaves. */
+  /** Must go through the outbound guard. */
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
   readonly now: () => number;
-  /** Keeps the asking alive when whoever began it goes away: others wait for it. */
+  /** Keeps the token request alive if its caller goes away, because other callers wait for it. */
   readonly waitUntil: (work: Promise<unknown>) => void;
 }
 
-/** Its message can be shown. */
+/** The message may be shown to callers. */
 export class AccessTokenError extends Error {
   override readonly name = "TokenRefusal";
 }
 
-/** Within this the token endpoint answers. */
 export const TOKEN_TIMEOUT_MS = 10_000;
-/** Who waits for what another request has asked asks for itself after this: the platform may have dropped that one. */
+/**
+ * A caller that waits for another request's token asks itself after this time: the platform may have dropped that
+ * request.
+ */
 const WAIT_TIMEOUT_MS = 5_000;
-/** A token that is used when it ends is refused on the way, so another one is there before. */
+/** A token could expire on its way to the upstream, so a new one is requested this much earlier. */
 const SKEW_MS = 30_000;
 const LATENCY_MS = 5_000;
 const DEFAULT_LIFETIME_MS = 300_000;
 const MAX_LIFETIME_MS = 86_400_000;
-/** Whoever was refused is not asked again by each call. */
+/** A refusal is cached for this long, so that calls do not repeat it. */
 const REFUSAL_TTL_MS = 5_000;
 const MAX_CACHED = 500;
 
-/** `until`: when another one is asked for. `ends`: until then it serves where there is no other. */
+/** `until`: when a new token is requested. `expiresAt`: how long the token may serve if no new one can be had. */
 interface Token {
   readonly kind: "token";
   readonly token: string;
@@ -66,19 +67,20 @@ type CacheEntry =
 const MAX_AGE_MS = { token: MAX_LIFETIME_MS, refused: REFUSAL_TTL_MS, asking: WAIT_TIMEOUT_MS } as const;
 
 /**
- * By grant, its secret included; the longest there goes first.
- * Bound: MOST_KEPT; an upstream's answer with a token has a bound of its own.
+ * By grant, including its secret. Bound: MAX_CACHED, the oldest entry goes first; TOKEN in token-endpoint.ts bounds the
+ * length of a token.
  */
 const tokenCache = new Map<string, CacheEntry>();
 
-/** Throws a `TokenRefusal` where there is none. */
+/** Throws an `AccessTokenError` if there is no token. */
 export async function getAccessToken(grant: ClientGrant, options: TokenOptions): Promise<string> {
   const key = canonicalJson(grant);
   const cached = tokenCache.get(key);
   if (cached && isUnexpired(cached.until, MAX_AGE_MS[cached.kind], options.now())) {
     if (cached.kind === "token") return cached.token;
     if (cached.kind === "refused") throw new AccessTokenError(cached.why);
-    // The platform may drop who is asking, without a word, or reject at once whoever waits for a request that has ended.
+    // The platform may drop the request that asks without notice. It may also reject at once for a caller that waits on
+    // an ended request.
     return withTimeout(cached.work, cached.until - options.now()).catch((error: unknown) => {
       if (error instanceof AccessTokenError) throw error;
       if (tokenCache.get(key) === cached) tokenCache.delete(key);
@@ -95,7 +97,7 @@ export async function getAccessToken(grant: ClientGrant, options: TokenOptions):
   return work;
 }
 
-/** The upstream takes it no more. Another one that came meanwhile stays. */
+/** The upstream no longer accepts this token. A newer token in the cache stays. */
 export function forgetAccessToken(grant: ClientGrant, token: string): void {
   const key = canonicalJson(grant);
   const cached = tokenCache.get(key);
@@ -111,7 +113,7 @@ function setCached(key: string, value: CacheEntry): void {
   }
 }
 
-/** `before`: the one that another is asked for in place of. */
+/** `previous` is the token to replace. */
 async function requestToken(grant: ClientGrant, options: TokenOptions, previous: Token | undefined): Promise<string> {
   const key = canonicalJson(grant);
   try {
@@ -124,7 +126,7 @@ async function requestToken(grant: ClientGrant, options: TokenOptions, previous:
     const now = options.now();
     const until = now + REFUSAL_TTL_MS;
     const cached = tokenCache.get(key);
-    // Somebody who asked later may have one already.
+    // A later request may already have got a token.
     const usable = cached?.kind === "token" ? cached : previous;
     if (usable && now < usable.expiresAt) {
       if (usable !== cached) setCached(key, { ...usable, until: Math.min(until, usable.expiresAt) });
@@ -152,12 +154,12 @@ async function fetchToken(
   const body = parseTokenBody(await response.text(), headers.get("content-type"));
   const tokenResponse = status === 200 && body ? parseTokenResponse(body) : undefined;
   if (!tokenResponse) throw new AccessTokenError(describeRefusal(status, parseOAuthErrorCode(body?.["error"])));
-  // How long it serves may be unsaid, or said so that nobody understands it: then it serves once.
+  // If the lifetime is missing, the default applies. If it is unusable, the token serves once.
   const { access, seconds = DEFAULT_LIFETIME_MS / 1000 } = tokenResponse;
   return { token: access, lifeMs: Math.max(seconds * 1000 || 0, 0) };
 }
 
-/** The words of the server may repeat what it was sent: only the code that it gave is said. */
+/** The server's own words may repeat the credentials, so only its error code is shown. */
 function describeRefusal(status: number, code: string | undefined): string {
   if (status < 400) return "the token endpoint gave none";
   return `the token endpoint answered ${status}${code === undefined ? "" : ` (${code})`}`;

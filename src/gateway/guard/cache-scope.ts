@@ -1,13 +1,12 @@
-// Owns that an answer which may be shared among an upstream's clients is not shared among the tenant's: to the upstream all
-// of them are one, and here some see less. Refuses to make anything more public.
-// https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching
+// Makes an upstream's cache hints private. To the upstream all callers of a tenant are one client, but some of them see
+// less than others. https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching
 
 import { forEachJsonRange, applyJsonEdits, type JsonEdit } from "../../mcp-client/json-text.ts";
 
-/** The member, in escapes too. */
+/** The member's name, plain or with escapes. */
 const MAY_CONTAIN = /cacheScope|\\u/;
 
-/** The same JSON text, private where it says something else. */
+/** Returns the same JSON text with every `cacheScope` set to "private". */
 export function toPrivateScope(json: string): string {
   if (!MAY_CONTAIN.test(json)) return json;
   const edits: JsonEdit[] = [];

@@ -1,5 +1,5 @@
-// Owns when a call that failed goes to its upstream once more, where the document allows it. Refuses whatever may have been
-// answered: a failure says that no answer had begun, or its status says that nobody was there to give one.
+// When a failed call is sent to its upstream again, if the document allows retries. Only failures in which no answer
+// had begun count, or a status that says the upstream was unavailable.
 
 import { SYSTEM_CLOCK, pause } from "../../mcp-client/clock.ts";
 import { httpStatusOf, retryAfterMs, type Fault } from "../../mcp-client/fault.ts";
@@ -8,13 +8,10 @@ import type { UpstreamDocument } from "../../tenants/document/tenant-document.ts
 import type { Deadline } from "../call-deadline.ts";
 
 const BASE_DELAY_MS = 200;
-/** A server between here and the upstream says so, or the upstream has no room. */
+/** A proxy before the upstream reports it, or the upstream is overloaded. */
 const UNAVAILABLE_STATUSES: ReadonlySet<number> = new Set([502, 503, 504]);
 
-/**
- * Waits as long as it takes, and says whether to go again. For what may be asked for twice alone, of which the upstream has
- * said nothing.
- */
+/** Waits for the backoff and returns whether to retry. Call only for repeatable requests without any output so far. */
 export async function waitToRetry(
   fault: Fault,
   { retry = 0 }: Pick<UpstreamDocument, "retry">,
@@ -23,7 +20,7 @@ export async function waitToRetry(
 ): Promise<boolean> {
   if (retries >= retry || !isUnanswered(fault)) return false;
   const longest = BASE_DELAY_MS * 2 ** retries;
-  // By chance, so that those who failed together do not come back together; and never before the upstream wants it.
+  // Random, so that calls which failed together do not return together, and never before the upstream's Retry-After.
   const waitMs = longest * (0.5 + SYSTEM_CLOCK.random() / 2) + (retryAfterMs(fault, SYSTEM_CLOCK.now()) ?? 0);
   return waitMs < deadline.remainingMs && pause(SYSTEM_CLOCK, waitMs, deadline.signal);
 }

@@ -1,29 +1,28 @@
-// A circuit breaker for each upstream of each tenant, in this isolate: an upstream that fails several times in a row is left
-// alone for a while, then one call tries it. Judges no answer: call-gate.ts does.
+// A circuit breaker per upstream and tenant in this isolate. After several failures in a row the circuit opens for a
+// while, then one call probes the upstream. circuit-gate.ts judges the answers.
 
 import { isUnexpired } from "../../tenants/cache/is-unexpired.ts";
 
-/** After so many failures in a row the circuit opens. */
+/** The circuit opens after this many failures in a row. */
 export const MAX_CONSECUTIVE_FAILURES = 5;
 const FIRST_PAUSE_MS = 5_000;
 const MAX_PAUSE_MS = 60_000;
-/** An upstream that wants to be left alone for longer is tried all the same. */
+/** Caps a longer Retry-After of the upstream. */
 const MAX_RETRY_AFTER_MS = 300_000;
 const MAX_CIRCUITS = 1000;
 
 interface Circuit {
   failures: number;
-  /** Milliseconds since the epoch, as the other times. Past where it is closed. */
+  /** Milliseconds since the epoch, as the other times. In the past while the circuit is closed. */
   openUntil: number;
-  /** Since when it is open; null: it is not. */
+  /** Since when the circuit is open, or null if it is closed. */
   openedAt: number | null;
-  /** One call is trying it. */
   isProbing: boolean;
 }
 
 export class CircuitBreakers {
   readonly #max: number;
-  /** Only upstreams that have failed since they last answered; the least recently failed first. */
+  /** Only upstreams that failed since their last answer, the least recently failed first. */
   readonly #circuits = new Map<string, Circuit>();
 
   constructor(max = MAX_CIRCUITS) {
@@ -34,7 +33,10 @@ export class CircuitBreakers {
     return this.#circuits.size;
   }
 
-  /** undefined: the call may go. Else when the upstream is tried again. `probeMs`: how long others wait for the call that tries it. */
+  /**
+   * Returns undefined if the call may go, otherwise when the next probe may start. `probeMs` is how long other calls
+   * wait for a probe.
+   */
   check(key: string, now: number, probeMs: number): number | undefined {
     const circuit = this.#circuits.get(key);
     if (!circuit || circuit.openedAt === null) return undefined;
@@ -44,18 +46,18 @@ export class CircuitBreakers {
     return undefined;
   }
 
-  /** The upstream answered. Gives since when the circuit was open; null: it was not. */
+  /** Records an answer. Returns since when the circuit was open, or null if it was closed. */
   recordSuccess(key: string): number | null {
     const openedAt = this.#circuits.get(key)?.openedAt ?? null;
     this.#circuits.delete(key);
     return openedAt;
   }
 
-  /** `afterMs`: the upstream wants to be left alone for so long. true: the circuit opens now. */
+  /** `afterMs` is the upstream's Retry-After. Returns true if the circuit opens now. */
   recordFailure(key: string, now: number, afterMs = 0): boolean {
     const circuit = this.#getOrCreate(key);
     const isOpen = circuit.openedAt !== null;
-    // Calls that were under way together fail together, and count once.
+    // Calls that were in flight together fail together, and count once.
     if (isOpen && !circuit.isProbing && isUnexpired(circuit.openUntil, MAX_RETRY_AFTER_MS, now)) return false;
     circuit.failures += 1;
     const forMs = Math.max(backoffMs(circuit.failures), Math.min(afterMs, MAX_RETRY_AFTER_MS));
@@ -83,5 +85,5 @@ function backoffMs(failures: number): number {
   return more < 0 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** Math.min(more, 10), MAX_PAUSE_MS);
 }
 
-/** Of this isolate. Bound: MOST_KNOWN. */
+/** Per isolate. Bound: MAX_CIRCUITS. */
 export const circuitBreakers = new CircuitBreakers();

@@ -1,5 +1,5 @@
-// Decides whether a call goes to its upstream, and what the end of a call says about the next ones. Time-outs, connection
-// errors and 5xx count against the upstream; a 4xx never does, for it may be about one caller.
+// Decides whether a call may go to its upstream, and what its outcome means for later calls. Timeouts, connection
+// errors and 5xx count against the upstream. A 4xx never does, because it may concern only one caller.
 
 import { describeFault, httpStatusOf, retryAfterMs, type Fault } from "../../mcp-client/fault.ts";
 import { failure, type Failure } from "../../protocol/errors.ts";
@@ -10,14 +10,14 @@ import { circuitBreakers } from "./circuit-breaker.ts";
 
 export interface CircuitGateOptions {
   readonly tenant: string;
-  /** The upstream's id, and `configOf` it. */
+  /** The upstream's id and its `configOf`. */
   readonly id: string;
   readonly config: string;
   readonly timeoutMs: number;
   readonly emitEvent?: ((event: TenantEvent) => void) | undefined;
 }
 
-/** The call that tries an upstream may take minutes: others do not wait for its end. */
+/** A probe may take minutes, so other calls wait at most this long for it. */
 const MAX_PROBE_MS = 10_000;
 
 export class CircuitGate {
@@ -32,7 +32,7 @@ export class CircuitGate {
     return `${tenant} ${id} ${config}`;
   }
 
-  /** undefined: go, and say how it ended. */
+  /** Returns undefined if the call may go. Its outcome must then be recorded. */
   check(now: number): Failure | undefined {
     if (circuitBreakers.size === 0) return undefined;
     const { timeoutMs, id } = this.#options;
@@ -49,11 +49,11 @@ export class CircuitGate {
     if (since !== null) this.#log("closed", since, null);
   }
 
-  /** `heard`: the upstream has said something meanwhile. Gives the seconds for which it wants to be left alone. */
+  /** `hasOutput`: the upstream has sent something during the call. Returns the upstream's Retry-After in seconds. */
   recordFailure(fault: Fault, hasOutput: boolean, now: number): number | undefined {
     const status = httpStatusOf(fault);
     const afterMs = status === 429 || status === 503 ? retryAfterMs(fault, now) : undefined;
-    // What the caller or this Worker ended says nothing of the upstream.
+    // A call ended by the caller or by this Worker says nothing about the upstream.
     if (fault.kind !== "cancelled" && !isLocalLimit(fault)) {
       if (hasOutput || !isFailing(fault)) this.recordSuccess();
       else if (circuitBreakers.recordFailure(this.#key, now, afterMs)) this.#log("open", now, describeFault(fault));
@@ -69,7 +69,7 @@ export class CircuitGate {
   }
 }
 
-/** Each isolate finds it out by itself; within an hour it is told once. */
+/** Every isolate opens its own circuit, so the event key allows one event per hour. */
 function hourOf(since: number): number {
   return Math.floor(since / 3_600_000);
 }

@@ -1,15 +1,14 @@
-// Owns how much one isolate does with upstreams at a time, for all of its tenants together. Refuses what is too much, or has
-// it wait its turn: who has least under way goes first.
+// Limits concurrent upstream work in one isolate over all tenants. Waiters with the fewest permits go first.
 
-/** Who waits looks again after this. On a timer of its own: nobody can be woken from within another's request. */
+/** Waiters poll at this interval with their own timers: on this platform one request cannot wake another. */
 const POLL_MS = 50;
-/** The platform may drop a request without a word: who has not looked for so long waits no more. */
+/** The platform may drop a request without notice. A waiter that has not polled for this long no longer counts. */
 const WAITER_TTL_MS = 2_000;
 
 export interface SemaphoreLimits {
   readonly max: number;
   readonly maxPerKey: number;
-  /** What began so long ago has ended, whether it said so or not. */
+  /** A permit this old counts as released. */
   readonly staleAfterMs: number;
 }
 
@@ -20,10 +19,10 @@ interface Waiter {
 
 export class FairSemaphore {
   readonly #limits: SemaphoreLimits;
-  /** What is under way, the oldest first. */
+  /** The oldest first. */
   readonly #permits = new Map<object, { readonly key: string; readonly since: number }>();
   readonly #countByKey = new Map<string, number>();
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly #waiters = new Set<Waiter>();
 
   constructor(limits: SemaphoreLimits) {
@@ -34,13 +33,19 @@ export class FairSemaphore {
     return this.#permits.size;
   }
 
-  /** Gives what is to be run when it is over; undefined: there is no room, or others wait for it. Nobody has more than they leave free. */
+  /**
+   * Returns the release function, or undefined if there is no room or others wait. A key may hold at most as many
+   * permits as it leaves free.
+   */
   tryAcquire(key: string, now = Date.now()): (() => void) | undefined {
     if (this.#waiters.size > 0 || !this.#hasPermit(key, now)) return undefined;
     return this.#permits.size + this.#countOf(key) < this.#limits.max ? this.#grant(key, now) : undefined;
   }
 
-  /** As `enter`, behind those who wait already and have less under way, for so long at most. */
+  /**
+   * As `tryAcquire`, but waits for at most `milliseconds`. Waiters with fewer permits go first, then earlier ones with
+   * as many.
+   */
   async acquireWithin(key: string, milliseconds: number): Promise<(() => void) | undefined> {
     const waiter: Waiter = { key, polledAt: Date.now() };
     const end = waiter.polledAt + milliseconds;
@@ -114,14 +119,13 @@ function sleep(milliseconds: number): Promise<void> {
 }
 
 /**
- * Readings of lists: each holds some megabytes, and connections of its own. They are no calls' concern, which are counted
- * by themselves. So many of one tenant are read beside a request.
- * Bound: `most`, and who waits, as long as their invocation does.
+ * Catalog reads. Each holds some megabytes and its own connections, so they are counted apart from calls. `maxPerKey`
+ * fits the connections beside a request. Bound: `max` permits; a waiter lasts at most as long as its invocation.
  */
 export const catalogReads = new FairSemaphore({ max: 16, maxPerKey: 4, staleAfterMs: 90_000 });
 
 /**
- * Calls; what one tenant may have under way is limited elsewhere.
- * Bound: `most`, and who waits, as long as their invocation does.
+ * Calls. A tenant's own concurrency is limited elsewhere. Bound: `max` permits; a waiter lasts at most as long as its
+ * invocation.
  */
 export const upstreamCalls = new FairSemaphore({ max: 1000, maxPerKey: 1000, staleAfterMs: 360_000 });

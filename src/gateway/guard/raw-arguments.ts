@@ -1,5 +1,6 @@
-// Owns that numbers reach an upstream as the client wrote them: JSON.parse rounds those with more than 15 digits. Refuses
-// a text that is not that of these arguments, as in a batch, and one of which others could read something else.
+// Forwards numbers to an upstream as the client wrote them, because JSON.parse rounds those with more than 15 digits.
+// The text is used only if it matches these arguments, which it may not in a batch, and if no reader could parse it
+// differently.
 
 import { getMembers, hasDuplicateMembers } from "../../mcp-client/json-text.ts";
 
@@ -7,7 +8,7 @@ const LONG_NUMBER = /\d{16}/;
 const PARAMS: ReadonlySet<string> = new Set(["params"]);
 const ARGUMENTS: ReadonlySet<string> = new Set(["arguments"]);
 
-/** The JSON of `args` in the message that was sent; undefined where it says no more than they do. */
+/** The JSON of `args` in the client's message. Returns undefined if it says no more than `args` does. */
 export function getRawArguments(sent: string | undefined, args: unknown): string | undefined {
   if (args === undefined || sent === undefined || !LONG_NUMBER.test(sent)) return undefined;
   const params = getMembers(PARAMS, sent)?.get("params");

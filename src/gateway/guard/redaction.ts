@@ -1,5 +1,5 @@
-// Owns that a credential which was sent to an upstream does not come back from there: it is cut out of whatever the
-// upstream says. Refuses to look for very short ones, which stand in every text by chance.
+// Removes credentials that were sent to an upstream from everything that it answers. Very short secrets are not
+// redacted, because they occur in any text by chance.
 
 import { hasDuplicateMembers } from "../../mcp-client/json-text.ts";
 import { isObject } from "../../protocol/jsonrpc.ts";
@@ -8,18 +8,18 @@ const MIN_SECRET_LENGTH = 8;
 const REPLACEMENT = "[redacted]";
 
 export class Redaction {
-  /** For these; most upstreams are sent none. */
+  /** Shares one instance if there are no secrets, as for most upstreams. */
   static create(secrets: readonly string[]): Redaction {
     return secrets.length === 0 ? NO_REDACTION : new Redaction(secrets);
   }
 
-  /** The longest first: one may be a part of another. */
+  /** The longest first, because one secret may be part of another. */
   readonly #secrets: readonly string[];
-  /** The same as they stand in a string of a JSON text. */
+  /** The secrets as they appear inside a JSON string. */
   readonly #jsonSecrets: readonly string[];
 
   constructor(secrets: readonly string[]) {
-    // White space at the ends of a header is not sent.
+    // White space around a header value is not sent.
     const sent = new Set(secrets.map((secret) => secret.trim()));
     this.#secrets = [...sent]
       .filter(({ length }) => length >= MIN_SECRET_LENGTH)
@@ -27,18 +27,18 @@ export class Redaction {
     this.#jsonSecrets = this.#secrets.map((secret) => JSON.stringify(secret).slice(1, -1));
   }
 
-  /** The same text where there is nothing to cut out. */
+  /** Returns the same text if there is nothing to redact. */
   json(text: string): string {
     if (this.#jsonSecrets.length === 0) return text;
     if (!this.#mayContainSecret(text)) return text;
     const plain = normalizeEscapes(text);
     if (!this.#containsSecret(plain)) return text;
     const cut = redactText(plain, this.#jsonSecrets);
-    // What was found may be a number, or begin with the letter of an escape: then the text is taken apart.
+    // The match may be a number, or begin inside an escape. If the cut text is not JSON, the value is redacted instead.
     return isJson(cut) ? cut : JSON.stringify(JSON.parse(text, (_name, value: unknown) => this.#redactValue(value)));
   }
 
-  /** The same for what JSON can hold. */
+  /** As `json`, for a JSON value. */
   value<T>(value: T): T {
     if (this.#jsonSecrets.length === 0 || value === undefined) return value;
     const text = JSON.stringify(value);
@@ -46,7 +46,7 @@ export class Redaction {
     return cut === text ? value : (JSON.parse(cut) as T);
   }
 
-  /** Some servers escape every slash: to undo that one by one takes a hundred times as long as to read it as JSON. */
+  /** Some servers escape every slash. Undoing each escape takes a hundred times as long as parsing the JSON. */
   #mayContainSecret(text: string): boolean {
     if (this.#containsSecret(text)) return true;
     if (!hasEscapes(text)) return false;
@@ -67,15 +67,15 @@ export class Redaction {
   }
 }
 
-/** An escape, or what follows a backslash and is none by that. */
+/** An escape, or a backslash pair that must be skipped. */
 const ESCAPES = /\\(?:u([\da-fA-F]{4})|(.))/g;
 
-/** Those that JSON.stringify would not write. */
+/** Escapes that JSON.stringify would not write. */
 function hasEscapes(text: string): boolean {
   return text.includes("\\u") || text.includes("\\/");
 }
 
-/** The same JSON as JSON.stringify writes its strings: many servers escape what needs no escape, such as "+" or "/". */
+/** Rewrites strings as JSON.stringify would. Many servers escape what needs no escape, such as "+" or "/". */
 function normalizeEscapes(text: string): string {
   if (!hasEscapes(text)) return text;
   return text.replaceAll(ESCAPES, (whole, hex: string | undefined, char: string) => {
@@ -85,7 +85,7 @@ function normalizeEscapes(text: string): string {
   });
 }
 
-/** Bound: it has none and is never written. */
+/** Bound: holds no secrets and never changes. */
 const NO_REDACTION = new Redaction([]);
 
 function redactText(text: string, secrets: readonly string[]): string {

@@ -1,5 +1,5 @@
-// Owns that what upstreams say is counted while it is held, in the one budget of the isolate: a tenant whose upstreams answer
-// at length, or half and then not, takes no memory from others. Refuses what does not fit.
+// Counts the upstream responses that are held in memory against the isolate's memory budget. A tenant whose upstreams
+// answer at length, or stall halfway, cannot take memory from others. Responses that do not fit are refused.
 
 import { AppError } from "../../protocol/app-error.ts";
 import {
@@ -9,7 +9,7 @@ import {
   type MemoryReservation,
 } from "../../tenants/cache/memory-budget.ts";
 
-/** For what is read of one answer after the other. */
+/** For the responses of one call, read one after another. */
 export class ResponseBudget {
   readonly #tenant: string;
   #reservation: MemoryReservation | undefined;
@@ -19,17 +19,21 @@ export class ResponseBudget {
     this.#tenant = tenant;
   }
 
-  /** What waits for somebody while more is read. */
+  /** Bytes held for an open question while more is read. */
   #retainedBytes = 0;
   #pendingBytes = 0;
 
-  /** Throws where there is no room. What is small is not counted, nor what still comes when nobody waits for it. */
+  /**
+   * Throws an AppError if there is no room. Small responses are not counted, nor is data that arrives after `release`.
+   */
   readonly reserve = (bytes: number): void => {
     this.#pendingBytes = bytes > SMALL_BYTES ? bytes : 0;
     this.#update();
   };
 
-  /** Counts so much beside what is being read, until what it gives is called. Throws as `held` does. */
+  /**
+   * Counts bytes in addition to the current response until the returned function is called. Throws as `reserve` does.
+   */
   retain(bytes: number): () => void {
     const free = () => {
       this.#retainedBytes -= bytes;

@@ -1,22 +1,28 @@
-// Owns upstreams that are Workers beside this one: a service binding that the author exposes by a name, and an operator
-// grants to a tenant. Refuses what is not granted; that nothing of the platform is reached by a name alone.
+// Upstreams behind a service binding: the author exposes the binding under a name, and an operator grants it to a
+// tenant. A name alone never reaches a binding.
 
 import type { TenantDocument, UpstreamDocument } from "../../tenants/document/tenant-document.ts";
 
-/** What a service binding is. */
+/** A service binding of the Worker. */
 export interface ServiceBinding {
   fetch(request: Request): Promise<Response>;
 }
 
-/** Service bindings by the names under which tenants may be granted them. `env`: the Worker's bindings, as its author types them. */
+/**
+ * Service bindings by the names under which operators grant them to tenants. `env` is the Worker's bindings, as the
+ * author types them.
+ */
 export type Services = Readonly<Record<string, (env: never) => ServiceBinding>>;
 
-/** Where requests to an upstream go. A binding looks at the path alone. */
+/** The URL of an upstream. A service binding uses only the path. */
 export function upstreamUrl({ url, service, path = "/mcp" }: UpstreamDocument): string {
   return service === undefined ? (url ?? "") : `https://${service}.service.invalid${path}`;
 }
 
-/** Why the service is not for this tenant; undefined: it is, or the upstream is none. */
+/**
+ * Why the service is not available to this tenant. Returns undefined if it is granted, or if the upstream is not a
+ * service.
+ */
 export function serviceGrantError(
   { serviceBindings: services = [] }: TenantDocument,
   { service }: UpstreamDocument,
@@ -26,7 +32,10 @@ export function serviceGrantError(
     : `the service ${service} is not granted to this tenant`;
 }
 
-/** The service behind an upstream; undefined: it is not behind one. Throws where the Worker does not expose it. */
+/**
+ * The fetch function of an upstream's service, or undefined if it has a URL. Throws a MissingServiceError if the Worker
+ * does not expose the service.
+ */
 export function getServiceFetch(
   { service }: UpstreamDocument,
   exposed: Services,
@@ -38,7 +47,7 @@ export function getServiceFetch(
   return (request) => binding.fetch(request);
 }
 
-/** Its message can be shown. */
+/** The message may be shown to callers. */
 export class MissingServiceError extends Error {
   override readonly name = "UnboundService";
 

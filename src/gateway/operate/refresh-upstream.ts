@@ -1,5 +1,5 @@
-// Owns reading an upstream because an operator wants it now. There is one reader at a time: who comes second waits for the
-// first and has what that one found. Refuses to wait longer than a reader may take.
+// Refreshes an upstream at an operator's request. If another refresh is under way, waits for that one instead, at most
+// as long as a claim lasts.
 
 import type { UpstreamContext } from "../../deployment/deployment.ts";
 import { AppError } from "../../protocol/app-error.ts";
@@ -30,7 +30,7 @@ export async function refreshUpstream(context: UpstreamContext, id: string, serv
   return waitForOtherReader(context, id, configOf(upstream));
 }
 
-/** For who waits for it. Throws where so much is read that there is none. */
+/** Throws an AppError if no slot becomes free in time. */
 export async function acquireReadSlot(tenant: string): Promise<() => void> {
   const release = await catalogReads.acquireWithin(tenant, SLOT_TIMEOUT_MS);
   if (release) return release;

@@ -1,5 +1,5 @@
-// Owns what operators are told of a tenant's upstreams: what each lists, what of it is left out and why, and when it was
-// read and will be. Refuses to ask an upstream anything.
+// Reports a tenant's upstreams to operators: what each lists, what is left out and why, and when it was and will be
+// read. Does not contact any upstream.
 
 import type { UpstreamContent, UpstreamContext, UpstreamReport } from "../../deployment/deployment.ts";
 import { createLeasedSections } from "../../deployment/leased-sections.ts";
@@ -17,7 +17,7 @@ import { withDetail } from "../read-failure.ts";
 
 type Sections = ReadonlyMap<string, Section>;
 
-/** What its sources are made of. */
+/** Sections from which upstream sources are built. */
 export const UPSTREAM_SECTIONS = createLeasedSections((name) => /^upstream(-failing)?:/.test(name));
 
 export async function reportUpstreams(context: UpstreamContext): Promise<ReadonlyMap<string, UpstreamReport>> {
@@ -44,7 +44,7 @@ function reportOf(
   const read = section && decodeCatalog(section.bytes, config);
   const catalog = read === "broken" ? undefined : read;
   const known = { content: catalog ? contentOf(catalog) : null, lastRead: reading?.readAt || null };
-  // Nobody reads it, so the rest is what was once.
+  // A disabled upstream is not refreshed, so its other facts are outdated.
   if (upstream.enabled === false) {
     return { ...known, state: "disabled", why: null, causes: [], since: null, nextRead: null, reading: false };
   }

@@ -1,41 +1,41 @@
-// Owns the lines in the Worker's log that say how an upstream is doing: one when that changes, and none for each call or
-// reading. Whoever operates the Worker is woken by them. Refuses texts with secrets: `why` is what lists say, too.
+// Log lines about an upstream's state: one per change, none per call or refresh, so that operators can alert on them.
+// `why` must not contain secrets, because lists show it too.
 
 import type { UpstreamReport } from "../../deployment/deployment.ts";
 
-/** As `upstream show` has it, of what is read. */
+/** The state from refreshes, as `upstream show` reports it. */
 export type ReadState = Exclude<UpstreamReport["state"], "disabled">;
 
 export interface StateChange {
   readonly tenant: string;
   readonly upstream: string;
-  /** What readings found; or `open` and `closed`: whether this isolate leaves the upstream alone, as its calls ended. */
+  /** The result of refreshes. `open` and `closed` are the state of this isolate's circuit breaker. */
   readonly state: ReadState | "open" | "closed";
-  /** null: it had none yet. */
+  /** null if there was none. */
   readonly was: ReadState | "open" | "closed" | null;
   readonly why: string | null;
-  /** Since when it is so, or since when it was not well; milliseconds since the epoch. */
+  /** Since when the state holds, or since when the upstream had been failing. Milliseconds since the epoch. */
   readonly since: number;
 }
 
 const HEALTHY: ReadonlySet<string> = new Set<StateChange["state"]>(["fresh", "closed"]);
 
-/** That the first reading of an upstream found it as it should be is none. */
+/** A first refresh without problems is not logged. */
 export function isReportable({ state, was }: Pick<StateChange, "state" | "was">): boolean {
   return state !== was && (was !== null || state !== "fresh");
 }
 
-/** One line of JSON, which Workers Logs takes apart by its members. */
+/** One line of JSON, whose members Workers Logs indexes. */
 export function logState({ since, ...change }: StateChange): void {
   const { state } = change;
   const event = state === "open" || state === "closed" ? "upstream.circuit" : "upstream.state";
   const line = JSON.stringify({ event, ...change, since: new Date(since).toISOString() });
-  // No author's hook is known where this is found out.
+  // The author's hooks are not available in these places.
   // oxlint-disable-next-line no-console
   console[HEALTHY.has(state) ? "info" : "warn"](line);
 }
 
-/** What a reading found. `was`: what the one before it found; null: none was of this configuration. */
+/** State after a refresh. `was` is the state before, or null if this configuration has none. */
 export function toReadState(
   was: ReadState | null,
   { why, missing = null }: { readonly why: string | null; readonly missing?: string | null },

@@ -1,5 +1,5 @@
-// Owns trying an upstream: connected to and read as it is configured, beside whatever is known of it, through the same door
-// as ever. Refuses to keep anything of it, and to show a text of the server's that is no name or version.
+// Tests an upstream: connects and reads it as configured, with the same outbound checks as always. Stores nothing, and
+// shows no text of the server except its name, its version and operator details.
 
 import type { UpstreamContext, UpstreamServer, UpstreamTrial } from "../../deployment/deployment.ts";
 import { McpFault, type Fault } from "../../mcp-client/fault.ts";
@@ -18,7 +18,7 @@ import { openCatalogLink } from "../upstream-link.ts";
 import { acquireReadSlot } from "./refresh-upstream.ts";
 import { contentOf } from "./report-upstreams.ts";
 
-/** A person waits for it. */
+/** A person waits for the result. */
 const TIMEOUT_MS = 30_000;
 const MAX_TEXT = 200;
 const MAX_REJECTED = 100;
@@ -42,7 +42,7 @@ export async function tryUpstream(context: UpstreamContext, id: string, options:
 
 interface TryOptions {
   readonly services: Services;
-  /** As `gateway({ pages })` says. */
+  /** As in `gateway({ pages })`. */
   readonly pages: number;
 }
 
@@ -57,7 +57,7 @@ async function readOnce(context: UpstreamContext, id: string, { upstream, servic
   const resolvedHeaders = await resolveHeaders(upstream, { tenant, env, secret: (name) => context.secret(name) });
   if ("lacks" in resolvedHeaders) throw new RefreshError(missingSecretReason(resolvedHeaders.lacks));
   const outbound = { tenant, env, hops: 0 };
-  // Whoever tries it waits for the token.
+  // The caller waits for the token, so it needs no `waitUntil`.
   const authorizedHeaders = await withToken(resolvedHeaders, {
     fetch: createTokenFetch(outbound),
     now: Date.now,
@@ -74,7 +74,7 @@ async function readOnce(context: UpstreamContext, id: string, { upstream, servic
     skipped += 1;
   };
   const linkConfig = { endpoint: { ...endpoint, onSkipped: countSkipped }, client: { clientInfo, capabilities: {} } };
-  // A server may say what it was sent.
+  // A server may echo what it was sent.
   const redaction = new Redaction(authorizedHeaders.secrets);
   const rethrow = (error: unknown) => {
     const detail = error instanceof McpFault ? operatorDetail(error.fault, authorizedHeaders.secrets) : undefined;
@@ -103,7 +103,7 @@ async function readOnce(context: UpstreamContext, id: string, { upstream, servic
   }
 }
 
-/** The others were left out when it was read, and each name was made one that clients take. */
+/** Tools that some clients reject. Malformed definitions were left out on reading, and names were made acceptable. */
 function findRejectedTools({ texts }: UpstreamCatalog) {
   const all = texts.tools.flatMap((text) => {
     const { name, inputSchema } = JSON.parse(text) as JsonObject;

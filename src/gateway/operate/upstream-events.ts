@@ -1,12 +1,12 @@
-// Owns which changes of an upstream people are told of, beside the Worker's log: that it is down or works again, and that
-// definitions are left out or wait.
+// State changes that become events for people: the upstream is down or works again, or definitions are left out or wait
+// for approval.
 
 import type { TenantEvent } from "../../tenants/object/tenant-events.ts";
 import type { StateChange } from "./state-log.ts";
 
 const DOWN: ReadonlySet<string | null> = new Set(["unread", "lastGood"]);
 
-/** None, or one. `since`: since when it cannot be read, or could not be (milliseconds since the epoch). */
+/** Returns one event or none. `since` is when the upstream began to fail, milliseconds since the epoch. */
 export function toUpstreamEvents({ upstream, state, was, why, since }: StateChange): readonly TenantEvent[] {
   const data = { upstream, why };
   if (DOWN.has(state)) return [{ type: "upstream.down", key: `${upstream} ${since}`, data }];

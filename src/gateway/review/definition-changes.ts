@@ -1,4 +1,4 @@
-// Owns in what a definition differs from the one that was approved: member by member, by its path. Pure.
+// The differences between a definition and its approved version, by member path.
 
 import { canonicalJson } from "../../auth/seal.ts";
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
@@ -7,13 +7,13 @@ import type { WaitingDefinition } from "./review-store.ts";
 export interface FieldChange {
   /** Such as `inputSchema.properties.q.description`. */
   readonly field: string;
-  /** Absent: there was nothing. */
+  /** Absent if the member is new. */
   readonly before?: unknown;
-  /** Absent: there is nothing any more. */
+  /** Absent if the member was removed. */
   readonly after?: unknown;
 }
 
-/** Deeper than this, and where more differs, a member is shown whole. */
+/** Below this depth, or with more changes than MAX_MEMBERS, a member is shown whole. */
 const MAX_DEPTH = 12;
 const MAX_MEMBERS = 200;
 
@@ -40,7 +40,7 @@ function changesIn(path: string, before: JsonObject, after: JsonObject, depth: n
   });
 }
 
-/** The name under which the same was approved, if nothing has that name any more. */
+/** The name under which the same definition was approved, if it is no longer listed under that name. */
 export function findRenamedFrom({ text, left }: Pick<WaitingDefinition, "text" | "left">): string | undefined {
   const own = withoutName(text);
   return left.find((one) => withoutName(one.text) === own)?.name;

@@ -1,5 +1,5 @@
-// Owns what in the texts of a definition deserves a second look: characters that nobody sees, and sentences that speak to the
-// model as an instruction does. Pure. A flag accuses nobody and hides nothing: it is shown where the definition is.
+// Flags suspicious texts in a definition: invisible characters, and sentences that address the model like an
+// instruction. A flag is no proof and hides nothing; it is shown with the definition.
 
 import { objectMembers } from "../../mcp-client/json-text.ts";
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
@@ -7,35 +7,36 @@ import { findTextError } from "../check-definition.ts";
 
 export type DefinitionFlag = "hidden-characters" | "instruction";
 
-/** The key in `_meta` of a definition that has flags; its value is the list of them. */
+/** The `_meta` key with the list of a definition's flags. */
 export const FLAGS_KEY = "tenantry/flags";
 
 /**
- * Control characters but tab and line ends; soft hyphens; marks, embeddings, overrides and isolates of direction; what
- * has no width; tags, and the selectors in which bytes are smuggled. Joiners only beside ASCII: scripts and emoji need them.
+ * Control characters except tab and line ends; soft hyphens; directional marks, embeddings, overrides and isolates;
+ * zero-width characters; tags; and variation selectors, which can smuggle bytes. Joiners count only next to ASCII,
+ * because scripts and emoji need them.
  */
 const HIDDEN =
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e01ef}]|(?<![^\u0000-\u007f])[\u200c\u200d]|[\u200c\u200d](?![^\u0000-\u007f])/u;
 const ALL_HIDDEN = /[\p{Cc}\p{Cf}\u{e0100}-\u{e01ef}]/gu;
 
-/** Each is looked for in lower case, with hidden characters taken out and white space made one space. */
+/** Matched in lower case, without hidden characters and with white space collapsed. */
 const INSTRUCTIONS: readonly RegExp[] = [
-  // Set other instructions aside.
+  // Override other instructions.
   /\b(ignore|disregard|forget|override|bypass) (\w+ ){0,4}(instructions?|prompts?|rules|guidelines|directions)\b/,
-  // Keep something from the person.
+  // Keep something from the user.
   /\b(do not|don't|never|must not) (\w+ ){0,2}(tell|inform|mention|reveal|show|notify|alert|warn) (\w+ ){0,5}user\b/,
   /\b(without|avoid) (telling|informing|notifying|alerting|asking|showing|mentioning) (\w+ ){0,3}user\b/,
   /\b(hide|conceal|keep) (\w+ ){0,4}(from|secret from) the user\b/,
-  // The form in which systems speak to models.
+  // Markup with which systems address models.
   /<\/?(important|system|instructions?|secret|admin|assistant|hidden)>|\[(system|inst)\]|<\|im_start\|>/,
-  // Come before all other tools.
+  // Demand to run before other tools.
   /\b(must|always) (\w+ ){0,2}(call|use|run|invoke) this tool (before|instead of|prior to) (any|every|all|each|the other|other)\b/,
-  // Take what is nobody's business.
+  // Ask for secrets or private data.
   /\b(send|forward|post|upload|include|pass|read|print|repeat|reveal|output) [^.]{0,60}\b(conversation history|chat history|system prompt|private key|api keys?|passwords?|credentials)\b/,
   /~\/\.ssh\b|\bid_rsa\b|\bid_ed25519\b|\/etc\/(passwd|shadow)\b|\.aws\/credentials\b/,
 ];
 
-/** Of everything in a definition that is text, names of members included. */
+/** Checks every text in a definition, including member names. */
 export function flagsOf(definition: unknown): readonly DefinitionFlag[] {
   const text = collectTexts(definition).join("\n");
   const isHidden = HIDDEN.test(text);
@@ -44,17 +45,17 @@ export function flagsOf(definition: unknown): readonly DefinitionFlag[] {
   return [...(isHidden ? (["hidden-characters"] as const) : []), ...(isInstruction ? (["instruction"] as const) : [])];
 }
 
-/** To sort the marks on one letter takes the square of their number, so no more than these are looked at together. */
+/** Sorting combining marks takes quadratic time, so at most this many characters are normalized together. */
 const CHUNKS = /[^]{1,200}/gu;
-/** One character each, of which normalizing makes eighteen and eight. */
+/** Single characters that normalize to eighteen and eight. */
 const LONG_LIGATURES = /[\ufdfa\ufdfb]/g;
 
-/** With letters of other widths and shapes as plain ones. */
+/** Replaces letters of other widths and shapes with plain ones. */
 function normalizeText(text: string): string {
   return text.replaceAll(LONG_LIGATURES, " ").replaceAll(CHUNKS, (piece) => piece.normalize("NFKC"));
 }
 
-/** Without recursion: the depth is the other side's choice. */
+/** Not recursive, because the upstream chooses the depth. */
 function collectTexts(definition: unknown): string[] {
   const stack: unknown[] = [definition];
   const texts: string[] = [];
@@ -66,10 +67,10 @@ function collectTexts(definition: unknown): string[] {
   return texts;
 }
 
-/** By the place in their list: the flags of those that have any. */
+/** Flags by index in the list, for definitions that have any. */
 export type FlagsByIndex = Readonly<Record<string, readonly DefinitionFlag[]>>;
 
-/** undefined: none of them has any. */
+/** Returns undefined if no definition has flags. */
 export function findFlags(definitions: readonly string[]): FlagsByIndex | undefined {
   const flagged = definitions
     .map((text, at) => [at, flagsOf(JSON.parse(text))] as const)
@@ -77,7 +78,6 @@ export function findFlags(definitions: readonly string[]): FlagsByIndex | undefi
   return flagged.length === 0 ? undefined : Object.fromEntries(flagged);
 }
 
-/** The definition with its flags said in it. */
 export function withFlags(wire: JsonObject, flags: readonly DefinitionFlag[] | undefined): JsonObject {
   if (!flags) return wire;
   return { ...wire, _meta: { ...(isObject(wire._meta) ? wire._meta : {}), [FLAGS_KEY]: flags } };
@@ -85,7 +85,7 @@ export function withFlags(wire: JsonObject, flags: readonly DefinitionFlag[] | u
 
 const MAX_JSON_MEMBERS = 10_000;
 
-/** The same for the text of a definition: what is not said here stays as it was written. */
+/** As `withFlags`, for the JSON text of a definition. Everything else stays as it was written. */
 export function addFlagsToText(text: string, flags: readonly DefinitionFlag[]): string {
   const members = objectMembers(text, MAX_JSON_MEMBERS) ?? [];
   const meta = members.find(({ name }) => name === "_meta")?.text ?? "{}";
@@ -105,8 +105,8 @@ function joinMembers(members: readonly Pick<Member, "name" | "text">[]): string 
 }
 
 /**
- * Finds the flags of a definition by its text: what is as it was read was looked through then. undefined: another reader may
- * find something else in it, or more than is looked through.
+ * Looks up a definition's flags by its text: an unchanged text was checked when it was read. Returns undefined if
+ * another parser could read the text differently, or if it is too long to check.
  */
 export function createFlagLookup(
   texts: readonly string[],

@@ -1,5 +1,5 @@
-// Owns what is listed of an upstream under `trust: review`: what was approved, as it was written then, of what the upstream
-// lists now. Two may write it at once, a reading and a decision: each looks whether the other came between.
+// Builds the catalog of an upstream under `trust: review`: of what it lists now, the approved definitions as they were
+// approved. A refresh and a decision may write the section at once, so each checks whether the other came between.
 
 import { canonicalJson, digest } from "../../auth/seal.ts";
 import { sectionPlace } from "../../deployment/leased-sections.ts";
@@ -12,11 +12,11 @@ import { KEY_OF } from "../check-definition.ts";
 import { decodeCatalog, encodeCatalog, flagCatalog, LISTED_KINDS, type UpstreamCatalog } from "../upstream-catalog.ts";
 import { reviewStore, type ReviewState, type ListedDefinition } from "./review-store.ts";
 
-/** What an upstream says to the model of itself is looked at like a definition. */
+/** The upstream's instructions are reviewed like a definition. */
 const INSTRUCTIONS = "instructions";
 const MAX_TRIES = 5;
 
-/** A catalog that was read, and where it goes. */
+/** A catalog that was read, and where to write it. */
 export interface PutReviewedOptions<Put> {
   readonly id: string;
   readonly config: string;
@@ -25,7 +25,7 @@ export interface PutReviewedOptions<Put> {
   readonly put: (catalog: UpstreamCatalog) => Promise<Put>;
 }
 
-/** "stale": the upstream is configured anew, and somebody else reads it. */
+/** Returns "stale" if the upstream was reconfigured; another refresh reads it then. */
 export async function putReviewed<Put>({ id, config, catalog, stub, put }: PutReviewedOptions<Put>) {
   const reviews = () => createRpcClient(stub(), reviewStore);
   const { unread = [] } = catalog;
@@ -36,7 +36,10 @@ export async function putReviewed<Put>({ id, config, catalog, stub, put }: PutRe
   return writeUntilStable(id, stub, (inForce) => put(toApprovedCatalog(catalog, inForce)));
 }
 
-/** After a decision: what is listed now, of what was read last. undefined: nothing is, so there is nothing to change. */
+/**
+ * Rewrites the section after a decision, from the catalog that was read last. Returns undefined if there is no catalog
+ * under review.
+ */
 export async function rewriteReviewedSection(
   id: string,
   location: { readonly kept: string; readonly bodies: KVNamespace; readonly stub: () => TenantStub },
@@ -51,7 +54,7 @@ export async function rewriteReviewedSection(
   });
 }
 
-/** Writes again while somebody else read or decided meanwhile. Whoever is last then has written all of it. */
+/** Writes again if a refresh or decision happened meanwhile. The last writer then has written everything. */
 async function writeUntilStable<T>(
   id: string,
   stub: () => TenantStub,
@@ -78,7 +81,7 @@ async function definitionsOf({ texts, instructions }: UpstreamCatalog): Promise<
 
 const wrap = (instructions: string): string => JSON.stringify({ instructions });
 
-/** The same for definitions that differ in nothing but the order of members. */
+/** Ignores the order of members. */
 async function digestOf({ kind, text }: { readonly kind: string; readonly text: string }): Promise<string> {
   return digest(`${kind} ${canonicalJson(JSON.parse(text))}`);
 }

@@ -1,18 +1,18 @@
-// Owns which definitions of an upstream an operator has approved, and which wait: under `trust: review` the authority keeps
-// both as they were written. A decision names the digest of what was seen. Refuses to keep more than its bytes.
+// Stores approved and waiting definitions of upstreams under `trust: review`, exactly as they were written. A decision
+// names the digest of the text that the reviewer saw. The stored bytes are limited.
 
 import { sectionHash } from "../../tenants/object/section-hash-store.ts";
 import type { Actor } from "../../tenants/object/policy-records.ts";
 import type { TenantHost } from "../../tenants/object/tenant-host.ts";
 import type { Store } from "../../tenants/object/store.ts";
 
-/** Of all definitions of a tenant, approved and waiting; as SQLite counts them. */
+/** Of all approved and waiting definitions of a tenant, as SQLite counts them. */
 const MAX_REVIEWED_BYTES = 16 * 1024 * 1024;
-/** Of one upstream: what it lists, and as much that it has listed before. */
+/** Per upstream: what it lists now, and as much that it listed before. */
 const MAX_REVIEWED = 2000;
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 
-/** A definition as it was read. `name`: how it is asked for, at its upstream. */
+/** A definition as read. `name` is its key at the upstream. */
 export interface ListedDefinition {
   readonly kind: string;
   readonly name: string;
@@ -22,22 +22,22 @@ export interface ListedDefinition {
 
 export interface ListedDefinitions {
   readonly id: string;
-  /** The configuration with which it was read: of an older one nothing is kept. */
+  /** Configuration with which the upstream was read. Results of an older one are dropped. */
   readonly config: string;
-  /** In the order in which they are listed. */
+  /** In listing order. */
   readonly definitions: readonly ListedDefinition[];
-  /** The kinds whose list could not be read: what was seen of them before stays. */
+  /** Kinds whose list could not be read. Their earlier definitions stay. */
   readonly unread?: readonly string[];
 }
 
 export interface ReviewState {
-  /** Grows with every reading and every decision. */
+  /** Grows with every refresh and every decision. */
   readonly generation: number;
   /** In the order in which the upstream lists them now. */
   readonly approved: readonly { readonly kind: string; readonly text: string }[];
   /** How many wait for a decision. */
   readonly waiting: number;
-  /** The hash of the section from which it is served; null: there is none. */
+  /** Hash of the section that is served, or null if there is none. */
   readonly section: string | null;
 }
 
@@ -46,9 +46,9 @@ export interface WaitingDefinition {
   readonly name: string;
   readonly digest: string;
   readonly text: string;
-  /** What is in force instead; null: nothing. */
+  /** The approved version, or null if there is none. */
   readonly approved: { readonly digest: string; readonly text: string } | null;
-  /** Of the same kind, approved, and listed no more under their names: one of them may have been renamed. */
+  /** Approved definitions of the same kind whose names are no longer listed. One of them may have been renamed. */
   readonly left: readonly { readonly name: string; readonly text: string }[];
   readonly rejected: boolean;
   /** Milliseconds since the epoch. */
@@ -57,7 +57,7 @@ export interface WaitingDefinition {
 
 export interface WaitingPage {
   readonly items: readonly WaitingDefinition[];
-  /** The position of the last one; undefined: there are no more. */
+  /** Position of the last item, or undefined if there are no more. */
   readonly next?: number;
 }
 
@@ -70,15 +70,17 @@ export interface Decision {
 }
 
 export interface ReviewMethods {
-  /** What the upstream lists now. "stale": its configuration has changed since, or it is none any more. */
+  /** Records what the upstream lists now. Returns "stale" if it was reconfigured or removed. */
   recordListed(listed: ListedDefinitions): "kept" | "stale" | "full";
   getState(id: string): ReviewState;
   getGeneration(id: string): number;
-  /** The digests of all that is approved, by upstream. */
   getApprovedDigests(): Readonly<Record<string, readonly string[]>>;
-  /** Those after a position, in the order in which the upstream lists them. */
+  /** Waiting definitions after a position, in listing order. */
   listWaiting(id: string, page: { readonly after: number; readonly limit: number }): WaitingPage;
-  /** All of the digests or none: `unknown` are those that nothing has that waits now, or was approved. The same once more changes nothing. */
+  /**
+   * Decides all digests or none. `unknown` lists digests that neither wait nor were decided the same way. Repeating a
+   * decision changes nothing.
+   */
   decide(decision: Decision, actor: Actor): { readonly unknown: readonly string[] };
 }
 
@@ -106,7 +108,7 @@ export const reviewStore: Store<ReviewMethods, TenantHost> = {
     decide: { idempotent: true },
   },
   migrations: [
-    // The texts stand last: what is asked most does not read them.
+    // The text columns come last, so that frequent queries do not read them.
     `CREATE TABLE upstream_reviews (upstream TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, position INTEGER,
        seen_digest TEXT NOT NULL, seen_at INTEGER NOT NULL, approved_digest TEXT, rejected_digest TEXT,
        approved TEXT, seen TEXT, PRIMARY KEY (upstream, kind, name))`,
@@ -125,7 +127,6 @@ export const reviewStore: Store<ReviewMethods, TenantHost> = {
   }),
 };
 
-/** Forgets what was approved of upstreams that are none any more. */
 export function deleteUnknownReviews(sql: SqlStorage, known: ReadonlySet<string>): void {
   const query = "SELECT upstream FROM upstream_review_generations";
   for (const { upstream } of sql.exec<{ upstream: string }>(query).toArray()) {
@@ -149,7 +150,7 @@ function generationOf(sql: SqlStorage, id: string): number {
   return sql.exec<{ generation: number }>(query, id).toArray()[0]?.generation ?? 0;
 }
 
-/** Never one that was there before, though the upstream be forgotten meanwhile. */
+/** Never repeats an earlier generation, even if the upstream was deleted in between. */
 function nextGeneration(host: TenantHost, id: string): void {
   const next = Math.max(host.now(), generationOf(host.sql, id) + 1);
   host.sql.exec("INSERT OR REPLACE INTO upstream_review_generations (upstream, generation) VALUES (?, ?)", id, next);
@@ -164,13 +165,13 @@ function recordListedRows(
     return "stale";
   nextGeneration(host, id);
   if (!syncListedRows(host, id, { definitions, unread })) return "kept";
-  // What nobody has decided on is forgotten with its definition.
+  // A definition without a decision is deleted when it is no longer listed.
   sql.exec("DELETE FROM upstream_reviews WHERE upstream = ? AND position IS NULL AND approved IS NULL", id);
   const oldest = `DELETE FROM upstream_reviews WHERE rowid IN (SELECT rowid FROM upstream_reviews
     WHERE upstream = ? ORDER BY position IS NULL, seen_at DESC LIMIT -1 OFFSET ${MAX_REVIEWED})`;
   sql.exec(oldest, id);
   if (!isFull(sql)) return "kept";
-  // Of upstreams that are switched off, what was approved is kept only while there is room.
+  // Reviews of disabled upstreams are kept only while there is room.
   sql.exec("DELETE FROM upstream_reviews WHERE upstream NOT IN (SELECT id FROM upstreams)");
   if (!isFull(sql)) return "kept";
   sql.exec("DELETE FROM upstream_reviews WHERE upstream = ? AND approved IS NULL", id);
@@ -186,7 +187,7 @@ function isFull(sql: SqlStorage): boolean {
 
 type KnownRow = Pick<ReviewRow, "kind" | "name" | "position" | "seen_digest" | "approved_digest">;
 
-/** false: all is as it was, and nothing is written. */
+/** Returns false if nothing changed, and then writes nothing. */
 function syncListedRows(
   host: TenantHost,
   id: string,
@@ -213,7 +214,7 @@ function syncListedRows(
     if (row?.seen_digest === digest && row.position === position) continue;
     writes += 1;
     if (row?.seen_digest === digest) sql.exec(updatePosition, position, id, kind, name);
-    // What was approved stays as it was written then, and needs no second copy.
+    // An approved text stays as it was written, and needs no second copy.
     else sql.exec(upsert, id, kind, name, position, digest, host.now(), row?.approved_digest === digest ? null : text);
   }
   for (const { kind, name, position } of known.values()) {
@@ -224,7 +225,7 @@ function syncListedRows(
   return writes > 0;
 }
 
-/** What an upstream lists that is not what was approved of it. */
+/** Listed now, and different from what was approved. */
 const IS_WAITING = "position IS NOT NULL AND seen IS NOT NULL";
 
 function readState(sql: SqlStorage, id: string): ReviewState {
@@ -269,14 +270,14 @@ function listWaitingRows(
   return { items };
 }
 
-/** Of the same length but for the name: others cannot be the same definition under another name. */
+/** Only texts of similar length: others cannot be the same definition under another name. */
 function findRemoved(sql: SqlStorage, id: string, kind: string, text: string): WaitingDefinition["left"] {
   const query = `SELECT name, approved AS text FROM upstream_reviews WHERE upstream = ? AND kind = ? AND position IS NULL
     AND approved IS NOT NULL AND abs(length(approved) - ?) < 512 LIMIT 5`;
   return sql.exec<{ name: string; text: string }>(query, id, kind, text.length).toArray();
 }
 
-/** What an upstream lists that was decided on so already: whoever did not hear of it says so again. */
+/** Already decided this way: a caller that lost the answer repeats its decision. */
 const IS_DECIDED = {
   approve: "position IS NOT NULL AND seen IS NULL AND approved_digest = seen_digest",
   reject: `${IS_WAITING} AND rejected_digest = seen_digest`,

@@ -1,5 +1,5 @@
-// Owns ending sessions at an upstream for the object that kept them, with the credentials that they began with. Refuses
-// to go on for long: what cannot be told now is told later, by the object's next alarm.
+// Ends upstream sessions for the Durable Object that stores them, with the credentials with which they began. Sessions
+// that cannot be ended now are retried at the object's next alarm.
 
 import { httpStatusOf, isTransientFault, McpFault } from "../../mcp-client/fault.ts";
 import { end2025 } from "../../mcp-client/streamable-2025.ts";
@@ -16,11 +16,11 @@ export interface EndSessionsContext {
   readonly waitUntil: TokenOptions["waitUntil"];
 }
 
-/** The platform lets six requests of an invocation wait for their answers. */
+/** The platform runs six connections at once per invocation. */
 const CONCURRENCY = 4;
 const END_TIMEOUT_MS = 2000;
 
-/** Gives the tags of those that are over, whatever the upstream said; the others may be told once more. */
+/** Returns the tags of sessions that are over, whatever the upstream answered. The others may be tried again. */
 export async function endUpstreamSessions(
   { meant, name, ring, sessions }: EndSessionsRequest,
   context: EndSessionsContext,
@@ -50,7 +50,7 @@ async function endStoredSession(
     const upstreamFetch = createUpstreamFetch(outbound, getServiceFetch(upstream, context.services, context.env));
     const initialHeaders = { ...filled, trace: {}, secrets: [] };
     const tokenOptions = { fetch: createTokenFetch(outbound), now: Date.now, waitUntil: context.waitUntil };
-    // Where the client has another secret by now, the token that it was used with last may still do.
+    // The client secret may have changed by now. The upstream may still accept the token that the session used last.
     const { headers } = await withToken(initialHeaders, tokenOptions).catch((error: unknown) => {
       usesOldToken = error instanceof AccessTokenError;
       if (usesOldToken) return initialHeaders;

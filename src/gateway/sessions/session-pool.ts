@@ -1,6 +1,6 @@
-// Owns the sessions that this isolate uses at upstreams of era 2025, each for one principal with one set of credentials
-// and capabilities, and shared with other isolates where an object keeps them. What an anonymous caller begins ends with
-// the call. Refuses to share a session between two callers.
+// Pools this isolate's sessions at upstreams of era 2025. A session belongs to one principal with one set of
+// credentials and capabilities; the upstream's Durable Object shares it with other isolates. A session of an anonymous
+// caller ends with its call. Two callers never share a session.
 
 import type { OpenedSession2025 } from "../../mcp-client/channel-2025.ts";
 import { pause } from "../../mcp-client/clock.ts";
@@ -20,16 +20,14 @@ import {
 import type { SharedSessionClient, SharedSessionClaim } from "./shared-session-client.ts";
 import { QUESTION_MS, REPORT_AFTER_MS, MAX_UNREPORTED_MS } from "./upstream-object.ts";
 
-/** For whom a session is. */
 export interface PooledSessionOwner {
   readonly tenant: string;
   readonly principal: string;
 }
 
-/** What the object that keeps it knows of a session. */
 interface SharedState {
   readonly tag: string;
-  /** When the object was told last that it is used; milliseconds since the epoch. */
+  /** When the object last learned that the session is in use, milliseconds since the epoch. */
   reportedAt: number;
   isReporting: boolean;
 }
@@ -37,67 +35,71 @@ interface SharedState {
 export interface PooledSession {
   readonly key: string;
   readonly owner: PooledSessionOwner;
-  /** That of the call that used it last: a later call may bring a newer access token. */
+  /** Endpoint of the latest call, which may have a newer access token. */
   endpoint: RemoteEndpoint;
   opened: Pick<OpenedSession2025, "session">;
-  /** Gives the id of the next request: two requests with one id must not be under way in one session. */
+  /** Returns the next request id. Two open requests in one session must not have the same id. */
   readonly nextId: () => number;
   usedAt: number;
-  /** How many run in it now: it is not ended before they are. */
+  /** Open calls. The session is not ended before they are. */
   calls: number;
-  /** `over`: nobody is lent it any more, and the last call in it ends it. `gone`: the upstream does not know it. */
+  /**
+   * `held`: calls may share it. `over`: no new calls, and the last open call ends it. `gone`: the upstream does not
+   * know it.
+   */
   state: "held" | "over" | "gone";
-  /** Other isolates use it too, so none of them ends it: the object does. */
+  /** Other isolates use the session too, so the object ends it and no isolate does. */
   shared: SharedState | undefined;
-  /** What it was refused when it had just begun says nothing of whether the upstream knows it. */
+  /** A refusal of a new session says nothing about whether the upstream knows it. */
   isKnownGood: boolean;
 }
 
 const MAX_POOLED = 200;
-/** Servers forget sessions that are idle; one that is older than this is ended and begun again. */
+/** Servers forget idle sessions, so an idle session older than this is ended and replaced. */
 const MAX_IDLE_MS = 240_000;
 const END_TIMEOUT_MS = 2000;
-/** While another isolate makes the session. After these a call has a session of its own. */
+/** Delays while another isolate opens the session. After them, the call opens its own. */
 const CLAIM_DELAYS_MS = [50, 100, 200, 400, 800] as const;
-/** Each isolate has ids of its own in a session, of those that fit into 31 bits. */
+/** Each isolate uses its own range of request ids in a session, within 31 bits. */
 const IDS_PER_ISOLATE = 2 ** 20;
 const MAX_ID = 2 ** 31;
 
 type WaitUntil = (work: Promise<unknown>) => void;
 
-/** By key, least recently used first. Bound: MAX_HELD; whoever has most loses one. */
+/** By key, least recently used first. Bound: MAX_POOLED; the tenant and principal with the most sessions loses one. */
 const pool = new Map<string, PooledSession>();
 
-/** A link, and what is to be done when the call is over. */
+/** A link, and what to do when the call ends. */
 export interface LinkHandle {
   readonly link: UpstreamLink;
   readonly release?: () => Promise<unknown>;
-  /** To be called where a call in it failed: whether the upstream may not know it, and nobody is lent it now. Never rejects. */
+  /**
+   * Call when a request in the session failed. Resolves to true if the upstream may not know the session, which is then
+   * no longer shared. Never rejects.
+   */
   readonly reportFailure?: (fault: Fault) => Promise<boolean>;
-  /** To be called when a person is asked, which may take long. */
+  /** Call when a person is asked, which may take long. */
   readonly onQuestion?: () => void;
   readonly session?: PooledSession;
 }
 
 export interface AcquireOptions {
-  /** Calls with the same key may share a session, so it has everything in it that they must have in common. */
+  /** Calls with the same key may share a session, so the key contains everything that they must have in common. */
   readonly key: string;
   readonly owner: PooledSessionOwner;
   readonly linkConfig: LinkConfig;
-  /** The level of log messages that the session is asked for. */
   readonly level: LogLevel | undefined;
   readonly isAnonymous: boolean;
   readonly signal: AbortSignal;
   readonly waitUntil: WaitUntil;
-  /** How long the call may take. */
+  /** Maximum duration of the call in milliseconds. */
   readonly callMs?: number;
-  /** How it is shared with other isolates; absent: it is not. */
+  /** Shares the session with other isolates. Absent if it is not shared. */
   readonly createShare?: () => SharedSessionClient;
-  /** The tag of one that the upstream does not know any more. */
+  /** Tag of a session that the upstream no longer knows. */
   readonly staleTag?: string | undefined;
 }
 
-/** A link in a session that is there, or in a new one. */
 export async function acquireLink(options: AcquireOptions): Promise<LinkHandle> {
   const pooled = takePooled(options);
   if (pooled) return createHandle(pooled, options);
@@ -122,7 +124,7 @@ export async function acquireLink(options: AcquireOptions): Promise<LinkHandle> 
     }
     case "away":
       return createHandle(await openUnsharedSession(options), options, true);
-    // Nobody knows of it but this call.
+    // The session is used by this call only.
     case "alone":
     case "wait":
       return createHandle(await openUnsharedSession(options, true), options, true);
@@ -150,7 +152,7 @@ function createHandle(session: PooledSession, options: AcquireOptions, isNew = f
   };
 }
 
-/** What the object says, or the session that a call beside this one was given meanwhile. `away`: it cannot be asked. */
+/** The object's answer, or a session that a parallel call pooled meanwhile. `away` if the object cannot be reached. */
 async function claimSession(
   options: AcquireOptions,
   share: SharedSessionClient,
@@ -188,7 +190,7 @@ function createSession(
   };
 }
 
-/** What both sides said when it began may be megabytes, and an isolate holds many: no call in it needs that. */
+/** The handshake may be megabytes, an isolate holds many sessions, and no call needs it. */
 function dropHandshakeData(session: PooledSession): void {
   session.opened = { session: { ...session.opened.session, hello: {}, capabilities: {} } };
 }
@@ -198,7 +200,7 @@ async function openSession2025(options: AcquireOptions): Promise<PooledSession> 
   const nextId = createIdCounter();
   const opened = await open2025(linkConfig.endpoint, toInitializeParams(linkConfig.client), nextId(), { signal });
   const session = createSession(options, opened, nextId);
-  // A server that keeps no session would not remember the level.
+  // A server without sessions would not remember the level.
   if (level !== undefined && opened.session.id !== undefined) {
     await requestLogLevel(createLink2025(linkConfig, nextId, opened), level, {
       clock: linkConfig.endpoint.clock,
@@ -209,16 +211,16 @@ async function openSession2025(options: AcquireOptions): Promise<PooledSession> 
   return session;
 }
 
-/** One that this isolate ends. `isAlone`: with the call. */
+/** Opens a session that this isolate ends. `isSingleUse`: it ends with the call. */
 async function openUnsharedSession(options: AcquireOptions, isSingleUse = options.isAnonymous): Promise<PooledSession> {
   const session = await openSession2025(options);
   dropHandshakeData(session);
-  // Anonymous callers do not share a session. Where the server keeps none, there is nothing that they could share.
+  // Anonymous callers must not share a session. If the server has no session id, there is nothing to share.
   if (!isSingleUse || session.opened.session.id === undefined) addToPool(session, options.waitUntil);
   return session;
 }
 
-/** For whoever was told to make it. */
+/** Call only after a claim answered `make`. */
 async function openSharedSession(
   options: AcquireOptions,
   share: SharedSessionClient,
@@ -227,13 +229,13 @@ async function openSharedSession(
   try {
     return await openSession2025(options);
   } catch (error) {
-    // What is thrown next says more; the object finds out at the next claim.
+    // The error thrown next says more. If this fails, the object notices at the next claim.
     options.waitUntil(share.invalidate(tag).catch(() => undefined));
     throw error;
   }
 }
 
-/** Hands it to the object, or keeps it from other calls where the object does not take it. Never rejects. */
+/** Stores the session in the object, or retires it if the object does not accept it. Never rejects. */
 async function publishSession(
   session: PooledSession,
   { callMs = 0 }: AcquireOptions,
@@ -242,7 +244,8 @@ async function publishSession(
   const { shared, opened } = session;
   if (!shared) return;
   const { tag } = shared;
-  // It may have arrived although nothing says so, and other isolates use it: it is said again, and not ended under them.
+  // A lost answer may mean that the session was stored and other isolates use it. The store is repeated, and the
+  // session is not ended under them.
   const store = () => share.store(tag, opened.session, callMs);
   const isStored = await store()
     .catch(store)
@@ -260,13 +263,13 @@ function poolSharedSession(
 ): PooledSession {
   session.shared = { tag, reportedAt: askedAt, isReporting: false };
   const previous = pool.get(session.key);
-  // Of one that this isolate has anew, the newer is known to be in force.
+  // If this isolate has two, the newer session is known to be valid.
   if (previous) waitUntil(retireSession(previous));
   addToPool(session, waitUntil);
   return session;
 }
 
-/** Counts one more call in it, which `returnSession` takes back. What was idle too long is ended later. */
+/** Counts one more call, which `releaseSession` takes back. Sessions that were idle too long are retired. */
 function takePooled(options: AcquireOptions): PooledSession | undefined {
   const now = Date.now();
   for (const session of pool.values()) {
@@ -280,12 +283,12 @@ function takePooled(options: AcquireOptions): PooledSession | undefined {
   return pooled;
 }
 
-/** Whether the object still has it, as far as this isolate can know. Tells the object now and then that it is used. */
+/** Whether the object still has the session, as far as this isolate knows. Reports its use from time to time. */
 function isFresh(session: PooledSession, options: AcquireOptions, now: number): boolean {
   const { shared } = session;
   if (!shared) return true;
   const age = now - shared.reportedAt;
-  // A clock that was set back says nothing.
+  // If the clock was set back, the age is unknown.
   if (age < 0 || age >= MAX_UNREPORTED_MS) {
     options.waitUntil(retireSession(session));
     return false;
@@ -316,7 +319,7 @@ function reportUse(
   );
 }
 
-/** From now on other calls may share the session. If another call was faster with one, this one ends with its own call. */
+/** Lets other calls share the session. If a parallel call was faster, this session ends with its own call. */
 function addToPool(session: PooledSession, later: WaitUntil): void {
   if (pool.has(session.key)) return;
   session.state = "held";
@@ -331,7 +334,7 @@ function addToPool(session: PooledSession, later: WaitUntil): void {
   }
 }
 
-/** Those of whoever has most: nobody loses a session to somebody who begins ever new ones. */
+/** The largest group, so that a caller who opens many sessions evicts only its own. */
 function largestGroup(
   sessions: readonly PooledSession[],
   ownerOf: (session: PooledSession) => string,
@@ -340,42 +343,42 @@ function largestGroup(
   return all.toSorted((a, b) => b.length - a.length)[0] ?? [];
 }
 
-/** A call in it is over. Never rejects. */
+/** Call when a call in the session has ended. Never rejects. */
 async function releaseSession(session: PooledSession, now: number): Promise<void> {
   session.calls -= 1;
   if (session.state === "held") touchSession(session, now);
   else await endIfUnused(session);
 }
 
-/** The upstream does not know it any more, so no isolate is to be lent it. Another one in its place stays. */
+/** The upstream does not know the session, so no isolate may use it. A newer session under the key stays. */
 async function invalidateSession(session: PooledSession, { createShare }: AcquireOptions): Promise<void> {
   abandonSession(session);
   const { shared } = session;
   if (shared)
     await createShare?.()
       .invalidate(shared.tag)
-      // Its claim ends by its time.
+      // If the object does not hear of it, the claim expires there.
       .catch(() => undefined);
 }
 
-/** It may be there: whoever keeps it ends it, when nobody uses it any more. */
+/** The session may still exist. Its owner, this isolate or the object, ends it when no call uses it. */
 async function suspectSession(session: PooledSession, { createShare }: AcquireOptions): Promise<void> {
   const { shared } = session;
   if (!shared) return retireSession(session);
   abandonSession(session);
   await createShare?.()
     .suspect(shared.tag)
-    // Its claim ends by its time.
+    // If the object does not hear of it, the claim expires there.
     .catch(() => undefined);
 }
 
-/** Nobody here uses it any more, and nobody ends it. */
+/** No call here uses it any more, and this isolate does not end it. */
 function abandonSession(session: PooledSession): void {
   if (pool.get(session.key) === session) pool.delete(session.key);
   session.state = "gone";
 }
 
-/** Lends it to nobody any more. Never rejects. */
+/** Stops sharing the session. Never rejects. */
 async function retireSession(session: PooledSession): Promise<void> {
   if (pool.get(session.key) === session) pool.delete(session.key);
   session.state = "over";
@@ -390,6 +393,6 @@ function touchSession(session: PooledSession, now: number): void {
 
 async function endIfUnused({ endpoint, opened: { session }, state, calls, shared }: PooledSession): Promise<void> {
   if (state !== "over" || calls > 0 || shared || session.id === undefined) return;
-  // A goodbye: the server may be gone.
+  // Best effort: the server may be gone.
   await end2025(endpoint, session, { limits: { totalMs: END_TIMEOUT_MS } }).catch(() => undefined);
 }

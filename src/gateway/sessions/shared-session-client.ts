@@ -1,5 +1,5 @@
-// Owns how an isolate shares a session at an upstream with the other isolates: it asks the object that keeps them, and opens
-// what it is lent. Refuses to be asked where an isolate knows the session itself.
+// An isolate's client of the upstream's Durable Object: claims shared sessions and opens the sealed ones. Only used if
+// the isolate has no session itself.
 
 import { digest, toBase64Url, type KeyRing } from "../../auth/seal.ts";
 import type { RequestScope } from "../../handlers/request-scope.ts";
@@ -23,13 +23,12 @@ export type SharedSessionClaim =
 
 export interface SharedSessionContext extends Omit<StoredSession, "session"> {
   readonly host: Pick<RequestScope, "env" | "tenantRef" | "ring" | "principal">;
-  /** The upstream's. */
   readonly id: string;
-  /** What all who share the session have in common. */
+  /** Everything that calls sharing the session have in common. */
   readonly key: string;
 }
 
-/** A call has a session of its own rather than wait for longer: no deadline of it ends what an object does not answer. */
+/** A call opens its own session rather than wait longer. The call's deadline does not end an unanswered RPC. */
 const RPC_TIMEOUT_MS = 2000;
 
 interface HashedKeys {
@@ -37,12 +36,12 @@ interface HashedKeys {
   readonly owner: string;
 }
 
-/** Of one key, for one request. */
+/** For one session key, within one request. */
 export class SharedSessionClient {
   readonly #context: SharedSessionContext;
   readonly #name: string;
   #hashedKeys: Promise<HashedKeys> | undefined;
-  /** What the object seals with, once it was asked. */
+  /** Seals sessions. Known after the first claim. */
   #ring: KeyRing = [];
 
   constructor(context: SharedSessionContext) {
@@ -51,8 +50,8 @@ export class SharedSessionClient {
   }
 
   /**
-   * `callMs`: how long a call in it may take. `dead`: one that the upstream does not know, of which the object may not have
-   * heard.
+   * `callMs` is the maximum duration of a call. `staleTag` names a session that the upstream does not know, which the
+   * object may not have heard.
    */
   async claim(callMs: number, staleTag?: string): Promise<SharedSessionClaim> {
     const { tenantRef: meant, env } = this.#context.host;
@@ -72,7 +71,7 @@ export class SharedSessionClient {
     return { state: "alone" };
   }
 
-  /** false: it is nobody else's, so it ends here. */
+  /** Returns false if the session is not shared, so this isolate must end it. */
   async store(tag: string, session: Session2025, callMs: number): Promise<boolean> {
     const { key } = await this.#getKeys();
     const sealed = await sealStoredSession(this.#ring, this.#name, { key, tag }, { ...this.#context, session });
@@ -81,7 +80,7 @@ export class SharedSessionClient {
     return false;
   }
 
-  /** false: it is not to be used any more. */
+  /** Returns false if the session must not be used any more. */
   async touch(tag: string, callMs: number): Promise<boolean> {
     const { key } = await this.#getKeys();
     return withTimeout(this.#stub().touch({ key, tag }, callMs), RPC_TIMEOUT_MS);
@@ -101,7 +100,10 @@ export class SharedSessionClient {
     return (this.#hashedKeys ??= this.#computeKeys());
   }
 
-  /** Digests have a key: there are credentials in them, which nobody is to try out who reads what is stored. */
+  /**
+   * The digests are keyed because their input contains credentials. A reader of the storage must not be able to test
+   * guesses.
+   */
   async #computeKeys(): Promise<HashedKeys> {
     const { host: requestScope, key } = this.#context;
     const ring = await getSessionKeyRing(requestScope.env, requestScope.ring);
@@ -114,7 +116,7 @@ export class SharedSessionClient {
     return { key: hashedKey, owner };
   }
 
-  /** A stub belongs to one request, and whoever tries again makes a new one. */
+  /** A stub belongs to one request, and must be created anew for a retry. */
   #stub(): DurableObjectStub<UpstreamObject> {
     const { env, tenantRef: meant } = this.#context.host;
     const { jurisdiction, region } = meant.placement;

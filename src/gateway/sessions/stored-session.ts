@@ -1,5 +1,5 @@
-// Owns a session at an upstream as it is kept outside of isolates: sealed, with everything that it takes to use it and to end
-// it, when the upstream is configured otherwise by then, or the tenant is gone. Refuses to be opened under another name.
+// A sealed upstream session outside of isolates. It contains everything needed to use and end the session, even if the
+// upstream was reconfigured or the tenant deleted since. It cannot be unsealed under another name.
 
 import { seal, unseal, type KeyRing } from "../../auth/seal.ts";
 import { getSecretsRing, type SecretsKeyEnv } from "../../auth/secrets-key.ts";
@@ -14,19 +14,19 @@ import type { SessionRef } from "./upstream-object.ts";
 export interface StoredSession {
   readonly session: Session2025;
   readonly upstream: UpstreamDocument;
-  /** With which it began. An access token among them is asked for anew. */
+  /** Headers with which the session began. An access token is requested anew. */
   readonly filled: Pick<ResolvedHeaders, "headers" | "grant">;
 }
 
-/** What is larger is not kept: a server may say of itself what it likes. */
+/** Larger sessions are not stored: a server may send a handshake of any size. */
 const MAX_CHARACTERS = 65_536;
 
-/** The name of the object that keeps the sessions of this tenant at this upstream. */
+/** Name of the Durable Object for this tenant's sessions at this upstream. */
 export function sessionObjectName({ id, uid: incarnation }: TenantRef, upstream: string): string {
   return `${storageKey(id, incarnation)}/${upstream}`;
 }
 
-/** The Worker's own keys where it has any, before those that are at hand without them. */
+/** The Worker's own keys if it has any, then the fallback keys. */
 export async function getSessionKeyRing(env: unknown, fallback: KeyRing): Promise<KeyRing> {
   const own = await getSecretsRing(env as SecretsKeyEnv);
   return typeof own === "string" ? fallback : [...own, ...fallback];
@@ -36,7 +36,7 @@ function purposeOf(objectName: string, { key, tag }: SessionRef): string {
   return `upstream session ${objectName} ${key} ${tag}`;
 }
 
-/** undefined: it is too large. */
+/** Returns undefined if the session is too large. */
 export async function sealStoredSession(
   ring: KeyRing,
   name: string,
@@ -48,7 +48,7 @@ export async function sealStoredSession(
   return text.length > MAX_CHARACTERS ? undefined : seal(ring, purposeOf(name, ref), text);
 }
 
-/** undefined: the keys that sealed it are gone. */
+/** Returns undefined if the keys that sealed it are gone. */
 export async function unsealStoredSession(
   ring: KeyRing,
   name: string,

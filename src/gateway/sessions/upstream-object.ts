@@ -1,6 +1,6 @@
-// Owns which sessions a tenant has at one upstream of era 2025, so that all isolates use the same ones, and that each ends
-// when nobody has used it for a while. Refuses protocol, and to know what it keeps: session ids are sealed, and whoever
-// speaks to the upstream is an invocation of the Worker.
+// The Durable Object with a tenant's sessions at one upstream of era 2025. All isolates share these sessions, and each
+// session ends when it has not been used for a while. The object does not speak MCP and cannot read what it stores:
+// sessions are sealed, and another invocation of the Worker talks to the upstream.
 
 import { DurableObject } from "cloudflare:workers";
 import type { KeyRing } from "../../auth/seal.ts";
@@ -9,29 +9,28 @@ import { createAlarmScheduler, type AlarmScheduler } from "../../tenants/object/
 import type { TenantRef } from "../../tenants/directory/placement.ts";
 import { isUnexpired } from "../../tenants/cache/is-unexpired.ts";
 
-/** Which session is meant. */
 export interface SessionRef {
-  /** By what all who share it have in common: a keyed digest. */
+  /** Keyed digest of what all calls sharing the session have in common. */
   readonly key: string;
-  /** Tells it from others of this key, before and after it. */
+  /** Distinguishes the session from earlier and later ones with this key. */
   readonly tag: string;
 }
 
 export interface SessionClaimRequest {
   readonly key: string;
-  /** Whose it is: a keyed digest of the principal. */
+  /** Keyed digest of the principal. */
   readonly owner: string;
-  /** How long a call in it may take, in milliseconds. */
+  /** Maximum duration of a call in the session, in milliseconds. */
   readonly callMs: number;
-  /** Whose object this is, and its name among them: for ending sessions when nobody is there who knows. */
+  /** The tenant and the object's name, stored so that sessions can be ended later without a request. */
   readonly meant: TenantRef;
   readonly name: string;
 }
 
 /**
- * `lent`: the session, and how often it was lent before. `make`: whoever asked makes it, and then calls `keep` or `gone`.
- * `wait`: somebody makes it. `alone`: there are as many as there may be, so the call has one of its own. `ring`: what it is
- * sealed with where the Worker has no key of its own.
+ * `lent`: the session, with the number of times it was handed out. `make`: the caller opens it, and then calls `store`
+ * or `invalidate`. `wait`: another isolate is opening it. `alone`: the limit is reached, so the call opens its own.
+ * `ring` seals sessions if the Worker has no key of its own.
  */
 export type SessionClaimResult =
   | {
@@ -44,7 +43,6 @@ export type SessionClaimResult =
   | { readonly state: "make"; readonly tag: string; readonly ring: KeyRing }
   | { readonly state: "wait" | "alone" };
 
-/** Sessions whose time is over. */
 export interface EndSessionsRequest {
   readonly meant: TenantRef;
   readonly name: string;
@@ -52,35 +50,37 @@ export interface EndSessionsRequest {
   readonly sessions: readonly (SessionRef & { readonly sealed: string })[];
 }
 
-/** The name under which a Worker exports the entrypoint that speaks to upstreams beside requests. */
+/** Export name of the entrypoint that talks to upstreams outside of requests. */
 export const REFRESH_ENTRYPOINT = "UpstreamRefreshes";
 
 export interface EndSessionsRpc {
-  /** Resolves with the tags of those that are over. */
+  /** Resolves to the tags of the sessions that are over. */
   endSessions(request: EndSessionsRequest): Promise<readonly string[]>;
 }
 
-/** How long an isolate may lend a session without having said here that it is used. */
+/** How long an isolate may use a session without reporting its use here. */
 export const MAX_UNREPORTED_MS = 180_000;
-/** After this it says so. */
+/** An isolate reports a session's use after this time. */
 export const REPORT_AFTER_MS = 120_000;
-/** How much longer than that a session is kept: what begins at the last moment takes its time on the way. */
+/** Extra time before a session ends, for calls that begin at the last moment. */
 const GRACE_MS = 30_000;
-/** Whoever was told to make a session and has not kept it by then is taken for dead. */
+/** An isolate that has not stored its session by then is taken for dead. */
 const CREATE_TIMEOUT_MS = 30_000;
-/** While a person answers, the time of a call stands still. */
+/** The time limit of a call pauses while a person answers. */
 export const QUESTION_MS = 3_600_000;
-/** No session is kept for longer than this after it was used, whatever the clock was then. */
+/** No session is stored longer than this after its last use, whatever the clock said then. */
 const MAX_LIFETIME_MS = MAX_UNREPORTED_MS + QUESTION_MS + GRACE_MS;
 export const MAX_SESSIONS_PER_OWNER = 500;
 export const MAX_SESSIONS_PER_UPSTREAM = 5000;
-/** An upstream that cannot be told that a session is over is told so often. */
+/** How often to try to end a session at an unreachable upstream. */
 const MAX_TRIES = 3;
 const RETRY_MS = 60_000;
-/** So many are ended in one invocation. */
 const END_BATCH = 20;
 
-/** In versions: never edited once released. `sealed` null: somebody makes it. `tries` above 0: it is over. */
+/**
+ * Versioned: never edit a released entry. `sealed` is null while an isolate opens the session. `tries` above 0 means
+ * that the session is over.
+ */
 export const UPSTREAM_MIGRATIONS: readonly string[] = [
   `CREATE TABLE held_sessions (tag TEXT PRIMARY KEY, key TEXT NOT NULL, owner TEXT NOT NULL, sealed TEXT,
      until INTEGER NOT NULL, times INTEGER NOT NULL DEFAULT 0, tries INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID`,
@@ -99,7 +99,7 @@ interface Row {
   tries: number;
 }
 
-/** The ring is the object's own: a tenant's goes with the tenant, before the last session has ended. */
+/** The ring belongs to this object: a tenant's ring is deleted with the tenant, before its last session has ended. */
 type EndContext = Omit<EndSessionsRequest, "sessions">;
 const ABOUT = "about";
 
@@ -134,7 +134,7 @@ export class UpstreamObject extends DurableObject {
         this.#sql.exec("UPDATE held_sessions SET times = times + 1 WHERE tag = ?", row.tag);
         return { state: "lent", tag: row.tag, ring, sealed: row.sealed, times: row.times + 1 };
       }
-      // Nobody is lent one whose time is over, whether or not it was ended yet.
+      // An expired session is not handed out, even if it has not been ended yet.
       if (row) this.#expire(row);
       if (this.#isFull(owner)) return { state: "alone" };
       const tag = crypto.randomUUID();
@@ -145,7 +145,7 @@ export class UpstreamObject extends DurableObject {
     });
   }
 
-  /** What was made. false: another one has taken its place meanwhile. */
+  /** Returns false if another session has replaced it. */
   async store({ key, tag }: SessionRef, sealed: string, callMs: number): Promise<boolean> {
     if (this.#findLive(key)?.tag !== tag) return false;
     this.#sql.exec("UPDATE held_sessions SET sealed = ? WHERE tag = ?", sealed, tag);
@@ -153,7 +153,7 @@ export class UpstreamObject extends DurableObject {
     return true;
   }
 
-  /** false: it is over, and not to be used any more. */
+  /** Returns false if the session is over and must not be used any more. */
   async touch({ key, tag }: SessionRef, callMs: number): Promise<boolean> {
     const row = this.#findLive(key);
     if (row?.tag !== tag || row.until <= Date.now()) return false;
@@ -161,12 +161,12 @@ export class UpstreamObject extends DurableObject {
     return true;
   }
 
-  /** The upstream does not know it, or it could not be made. Another one of this key stays. */
+  /** The upstream does not know the session, or it could not be opened. A newer session with this key stays. */
   async invalidate({ tag }: SessionRef): Promise<void> {
     if (this.#endContext) this.#sql.exec("DELETE FROM held_sessions WHERE tag = ?", tag);
   }
 
-  /** The upstream may not know it: nobody is lent it from here on, and it is ended when no isolate trusts it any more. */
+  /** The upstream may not know the session. It is not handed out any more, and is ended when no isolate uses it. */
   async suspect({ tag }: SessionRef): Promise<void> {
     const update = "UPDATE held_sessions SET tries = 1 WHERE tag = ? AND tries = 0 AND sealed IS NOT NULL";
     if (this.#endContext) this.#sql.exec(update, tag);
@@ -176,12 +176,13 @@ export class UpstreamObject extends DurableObject {
     this.#alarmScheduler.clear();
     if (!this.#endContext) return;
     const now = Date.now();
-    // Whoever is making one knows its id alone. Those whose upstream cannot be told stay there until it forgets them.
+    // A session that is being opened has no id here, so it cannot be ended. After MAX_TRIES a session is left for the
+    // upstream to forget.
     this.#sql.exec("DELETE FROM held_sessions WHERE until <= ? AND (sealed IS NULL OR tries >= ?)", now, MAX_TRIES);
     const due = this.#sql
       .exec<Row>("SELECT * FROM held_sessions WHERE until <= ? ORDER BY until LIMIT ?", now, END_BATCH)
       .toArray();
-    // Written before it is tried: nobody is lent it from here on, and what is lost on the way is tried again.
+    // Written before the attempt: the session is not handed out any more, and a lost attempt is repeated.
     for (const row of due) this.#expire(row, now + RETRY_MS);
     const ended = due.length === 0 ? [] : await this.#end(due, this.#endContext);
     for (const tag of ended) this.#sql.exec("DELETE FROM held_sessions WHERE tag = ?", tag);
@@ -190,7 +191,7 @@ export class UpstreamObject extends DurableObject {
     else await this.#deleteAll();
   }
 
-  /** The tags of those that are over now. Never rejects: what failed is tried again. */
+  /** Returns the tags of sessions that are over. Never rejects: failed ones are tried again. */
   async #end(due: readonly Row[], endContext: EndContext): Promise<readonly string[]> {
     const entrypoints = this.ctx.exports as unknown as Readonly<Record<string, EndSessionsRpc | undefined>>;
     const sessions = due.map(({ key, tag, sealed }) => ({ key, tag, sealed: sealed ?? "" }));
@@ -211,20 +212,20 @@ export class UpstreamObject extends DurableObject {
     migrate(this.#sql, [{ name: "sessions", migrations: UPSTREAM_MIGRATIONS }]);
   }
 
-  /** Nothing is left of an object that has no session. */
+  /** An object without sessions stores nothing. */
   async #deleteAll(): Promise<void> {
     this.#endContext = undefined;
     this.#alarmScheduler.clear();
     await this.ctx.storage.deleteAll();
   }
 
-  /** The one of this key that is lent or being made. */
+  /** The session of this key that is in use or being opened. */
   #findLive(key: string): Row | undefined {
     if (!this.#endContext) return undefined;
     return this.#sql.exec<Row>("SELECT * FROM held_sessions WHERE key = ? AND tries = 0", key).toArray()[0];
   }
 
-  /** A clock that was ahead and is right again left ends that nobody lives to see. */
+  /** Repairs end times far in the future, left by a clock that was ahead and has been corrected. */
   #clampTimes(now: number): void {
     const latest = now + MAX_LIFETIME_MS;
     this.#sql.exec("UPDATE held_sessions SET until = ?1 WHERE until > ?1", latest);
@@ -236,7 +237,7 @@ export class UpstreamObject extends DurableObject {
     this.#alarmScheduler.schedule(until);
   }
 
-  /** It is over: ended at the upstream at this time, at once when absent. */
+  /** Marks the session as over, to be ended at the upstream at this time. Default: at once. */
   #expire({ tag, sealed }: Row, at = Date.now()): void {
     if (sealed === null) this.#sql.exec("DELETE FROM held_sessions WHERE tag = ?", tag);
     else this.#sql.exec("UPDATE held_sessions SET tries = tries + 1, until = ? WHERE tag = ?", at, tag);

@@ -1,5 +1,5 @@
-// Owns the names of user interfaces (`ui://`) of an upstream: here they have the upstream in their authority, as two
-// upstreams may call theirs alike. Pure. Rewrites a result where it names one, and leaves every other character of it.
+// Maps an upstream's user interface URIs (`ui://`) to listed ones that contain the upstream's id, because two upstreams
+// may use the same URI. Rewriting a result leaves every other character as it was.
 // https://github.com/modelcontextprotocol/ext-apps
 
 import { forEachJsonRange, applyJsonEdits, type JsonEdit } from "../../mcp-client/json-text.ts";
@@ -11,12 +11,12 @@ export function isUiUri(uri: string): boolean {
   return UI_SCHEME.test(uri);
 }
 
-/** As it is named here. Any other URI stays as it is. */
+/** The listed URI. Returns other URIs unchanged. */
 export function toListedUri(id: string, uri: string): string {
   return isUiUri(uri) ? `ui://${id}/${uri.slice("ui://".length)}` : uri;
 }
 
-/** As the upstream names it. */
+/** The upstream's own URI. Returns other URIs unchanged. */
 export function toOwnUri(id: string, uri: string): string {
   const authority = `ui://${id}/`;
   return isUiUri(uri) && uri.slice("ui://".length).startsWith(`${id}/`) ? `ui://${uri.slice(authority.length)}` : uri;
@@ -24,7 +24,6 @@ export function toOwnUri(id: string, uri: string): string {
 
 type Rename = (uri: string) => string;
 
-/** The same definition, with the interface of a tool under its name here. */
 export function renameToolUi(wire: JsonObject, rename: Rename): JsonObject {
   const { _meta } = wire;
   if (!isObject(_meta)) return wire;
@@ -37,13 +36,13 @@ export function renameToolUi(wire: JsonObject, rename: Rename): JsonObject {
   return { ...wire, _meta: meta };
 }
 
-/** Whether user interfaces may call the tool: they may, unless it says for whom it is and does not name them. */
+/** Whether user interfaces may call the tool. They may, unless it declares a visibility without "app". */
 export function isForApps({ _meta }: JsonObject): boolean {
   const { visibility } = isObject(_meta) && isObject(_meta.ui) ? _meta.ui : {};
   return !Array.isArray(visibility) || visibility.includes("app");
 }
 
-/** Where a result names a resource that its reader may ask for next; "*": each of a list. */
+/** Places where a result names a resource that the reader may request next. "*" stands for each element of an array. */
 const PLACES: readonly (readonly string[])[] = [
   ["_meta", "ui", "resourceUri"],
   ["_meta", "ui/resourceUri"],
@@ -54,10 +53,10 @@ const PLACES: readonly (readonly string[])[] = [
   ["contents", "*", "uri"],
 ];
 
-/** What may be the scheme, in escapes too. */
+/** May contain the scheme, plain or with escapes. */
 const MAY_HAVE_UI = /ui:|\\u00(?:[57]5|[46]9|3a)/i;
 
-/** The same JSON text, with each `ui://` in the places of a result renamed. */
+/** Returns the same JSON text with each `ui://` URI in these places renamed. */
 export function renameResultUris(json: string, rename: Rename): string {
   if (!MAY_HAVE_UI.test(json)) return json;
   const edits: JsonEdit[] = [];
