@@ -1,7 +1,6 @@
-// Owns what `ctx.resources` is: the stored resources of a tenant, as far as a view sees them. Refuses to know where
-// they are kept.
+// The interface of `ctx.resources`: the tenant's stored resources that the caller may see.
 
-/** A mistake of whoever sent the cursor, and none of the handler that passed it on. */
+/** An invalid cursor. The client that sent it made the error, not the handler that passed it on. */
 export class InvalidCursorError extends TypeError {}
 
 export interface ResourceMeta {
@@ -32,12 +31,15 @@ export type NewResource = {
   readonly audience?: readonly ("user" | "assistant")[];
   readonly priority?: number;
   readonly tags?: readonly string[];
-  /** ISO 8601; the moment of the write when absent. */
+  /** ISO 8601; the time of the write by default. */
   readonly lastModified?: string;
 } & ResourceBody;
 
 export interface ResourceStore {
-  /** In the order of URIs; `limit`: 100 by default, 1000 at most. The cursor leads to the next page. */
+  /**
+   * Lists resources in the order of their URIs. `limit`: 100 by default, at most 1000. Pass the returned `cursor` to
+   * get the next page; the last page has none.
+   */
   list(options?: {
     prefix?: string;
     tag?: string;
@@ -47,16 +49,16 @@ export interface ResourceStore {
   get(uri: string): Promise<ResourceMeta | undefined>;
   read(uri: string): Promise<(ResourceMeta & ResourceBody) | undefined>;
   /**
-   * Stores the resource, in the place of one with the same URI. `ifAbsent`: leaves that one, and gives what it is.
-   * Throws a UserError for what breaks a rule, and where the tenant has no room for another.
+   * Stores the resource, replacing one with the same URI. With `ifAbsent` an existing resource stays, and its metadata
+   * is returned. Throws a UserError if the resource breaks a rule or exceeds the tenant's storage limits.
    */
   write(resource: NewResource, options?: { ifAbsent?: boolean }): Promise<ResourceMeta>;
-  /** Whether there was such a resource. */
+  /** Deletes a resource. Resolves to whether it existed. */
   delete(uri: string): Promise<boolean>;
-  /** The best match first, with the largest score; `limit`: 10 by default, 100 at most. */
+  /** Full-text search, best match first (the highest score). `limit`: 10 by default, at most 100. */
   search(query: string, options?: { limit?: number; prefix?: string }): Promise<(ResourceMeta & { score: number })[]>;
   /** Each tag with the number of resources that have it. */
   tags(options?: { prefix?: string }): Promise<{ tag: string; count: number }[]>;
-  /** URIs that start with this text, in their order. */
+  /** URIs that start with this prefix, in order. */
   uris(prefix: string, limit: number): Promise<readonly string[]>;
 }
