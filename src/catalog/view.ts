@@ -61,7 +61,7 @@ export interface ViewedListing {
   /** The id of the source, or the template. */
   readonly source: string;
   readonly required: boolean;
-  /** undefined for a source's stored or upstream resources. */
+  /** undefined for the paged resources of a source. */
   readonly template?: ServedTemplate<RequestScope>;
   list(page: PageRequest, request: McpRequest, requestScope: RequestScope): Promise<ResourcePage>;
 }

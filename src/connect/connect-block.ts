@@ -134,7 +134,7 @@ function toolRows({ tools, access }: BlockView): Markup | readonly Markup[] {
   return [...rows, ...remainder];
 }
 
-/** Most tools listed on the page. */
+/** Most tools listed on the page: people do not read longer lists. */
 const MAX_TOOLS = 300;
 
 const TRY_TAG = markup`<small class="tag js">try it</small>`;

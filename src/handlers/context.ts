@@ -25,7 +25,9 @@ export interface RequestHeaders extends Iterable<[string, string]> {
 }
 
 export interface UntypedContext {
+  /** The tenant of this call, and the profile of its endpoint or null. */
   readonly tenant: { readonly id: string; readonly profile: string | null };
+  /** The authenticated caller. */
   readonly principal: Principal;
   /**
    * The caller's identity for requests to the tenant's own API. Throws a TypeError in a Worker without the feature

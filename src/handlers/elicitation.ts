@@ -11,8 +11,13 @@ export type ElicitOptions<Schema = AnySchema> =
       /** zod or JSON Schema: a flat object with primitive members. */
       readonly schema: Schema;
     }
-  | { readonly message: string; readonly url: string };
+  | {
+      readonly message: string;
+      /** Page that the person opens in a browser. Use it for data that must not pass through the client. */
+      readonly url: string;
+    };
 
+/** The person's answer. `content` is the filled-in form, parsed by the schema. */
 export type ElicitAnswer<Content = Record<string, unknown>> =
   | { readonly action: "accept"; readonly content: Content }
   | { readonly action: "decline" | "cancel" };

@@ -20,7 +20,9 @@ import { promptResult, type PromptReturn } from "./results.ts";
 export interface PromptArgument<Name extends string = string> {
   readonly title?: string;
   readonly description?: string;
+  /** Whether a call must give the argument; false by default. */
   readonly required?: boolean;
+  /** Proposes values while a person types the argument. */
   readonly complete?: Completer<Name>;
 }
 
@@ -38,11 +40,17 @@ export interface PromptOptions<
   Env = Cloudflare.Env,
   Settings = Tenantry.Settings,
 > extends AccessRules<Settings> {
+  /** Unique name, 1 to 128 characters. */
   readonly name: string;
+  /** Name shown to people. */
   readonly title?: string;
+  /** `title`, or else `name`, by default. */
   readonly description?: string;
+  /** Icons as in the protocol: objects with `src`, and optionally `mimeType`, `sizes` and `theme`. */
   readonly icons?: readonly JsonObject[];
+  /** The arguments by name. Their values are texts. */
   readonly arguments?: Declared & { readonly [One in Name]: PromptArgument<Name> };
+  /** Returns the messages, within 60 seconds. A thrown `UserError` becomes an error with its text. */
   readonly handler: (
     args: PromptArguments<Declared>,
     ctx: Context<Env, Settings>,

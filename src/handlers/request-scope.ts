@@ -29,12 +29,14 @@ export interface CallEvent {
   readonly requestId: string;
 }
 
+/** How a call ended. `error` includes results with `isError`. */
 export type CallEnd = "complete" | "error" | "input_required" | "timeout" | "cancelled";
 
 /** An author's functions around each call. They run inside the request, so keep them fast. */
 export interface Hooks {
-  /** Runs before the call. A returned text rejects the call, and the client gets the text. */
+  /** Runs before the call, for at most ten seconds. A returned text rejects the call, and the client gets the text. */
   readonly beforeCall?: (event: CallEvent) => string | undefined | Promise<string | undefined>;
+  /** Runs after the call. An exception goes to `onError` and does not change the result. */
   readonly afterCall?: (event: CallEvent, end: CallEnd) => void;
   /**
    * Errors that clients do not see: a handler's exception or time-out, a failed binding, a rejected promise that no

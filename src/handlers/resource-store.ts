@@ -22,14 +22,21 @@ export type ResourceBody =
   | { readonly text: string; readonly blob?: never }
   | { readonly blob: Uint8Array; readonly text?: never };
 
+/** A resource to store. Its body is `text` or `blob`, at most 25 MiB or the tenant's own limit. */
 export type NewResource = {
   readonly uri: string;
+  /** 1 to 256 characters. */
   readonly name: string;
+  /** At most 256 characters. */
   readonly title?: string;
+  /** At most 4096 characters. */
   readonly description?: string;
+  /** `text/plain` by default for a text, `application/octet-stream` for bytes. */
   readonly mimeType?: string;
   readonly audience?: readonly ("user" | "assistant")[];
+  /** From 0 to 1. */
   readonly priority?: number;
+  /** At most 64 tags of 1 to 100 characters. */
   readonly tags?: readonly string[];
   /** ISO 8601; the time of the write by default. */
   readonly lastModified?: string;
@@ -46,7 +53,9 @@ export interface ResourceStore {
     cursor?: string;
     limit?: number;
   }): Promise<{ items: ResourceMeta[]; cursor?: string }>;
+  /** Resolves to the metadata; undefined if the resource does not exist or is hidden from the caller. */
   get(uri: string): Promise<ResourceMeta | undefined>;
+  /** Like `get`, with the body. */
   read(uri: string): Promise<(ResourceMeta & ResourceBody) | undefined>;
   /**
    * Stores the resource, replacing one with the same URI. With `ifAbsent` an existing resource stays, and its metadata
@@ -57,7 +66,7 @@ export interface ResourceStore {
   delete(uri: string): Promise<boolean>;
   /** Full-text search, best match first (the highest score). `limit`: 10 by default, at most 100. */
   search(query: string, options?: { limit?: number; prefix?: string }): Promise<(ResourceMeta & { score: number })[]>;
-  /** Each tag with the number of resources that have it. */
+  /** The 1000 most used tags, each with the number of resources that have it. */
   tags(options?: { prefix?: string }): Promise<{ tag: string; count: number }[]>;
   /** URIs that start with this prefix, in order. */
   uris(prefix: string, limit: number): Promise<readonly string[]>;

@@ -26,11 +26,16 @@ const COMMON_OPTIONS = "read mimeType cache";
 
 export interface ResourceDescription<Settings = Tenantry.Settings> extends AccessRules<Settings> {
   readonly name: string;
+  /** Name shown to people. */
   readonly title?: string;
   readonly description?: string;
+  /** MIME type of contents that do not give their own. */
   readonly mimeType?: string;
+  /** Annotations as in the protocol: `audience`, `priority` from 0 to 1, `lastModified` in ISO 8601. */
   readonly annotations?: JsonObject;
+  /** Icons as in the protocol: objects with `src`, and optionally `mimeType`, `sizes` and `theme`. */
   readonly icons?: readonly JsonObject[];
+  /** The `_meta` of the resource in lists. */
   readonly meta?: JsonObject;
   /** How long clients of era 2026 may cache the content. Without it they read the resource again each time. */
   readonly cache?: CacheOptions;
@@ -40,10 +45,12 @@ export interface ResourceOptions<
   Env = Cloudflare.Env,
   Settings = Tenantry.Settings,
 > extends ResourceDescription<Settings> {
+  /** Absolute URI of the resource. */
   readonly uri: string;
   /** The content: one of `text`, `blob` (bytes) and `read`. If several are given, `read` wins, then `text`. */
   readonly text?: string;
   readonly blob?: Uint8Array;
+  /** Produces the content at each request, within 60 seconds. */
   readonly read?: (ctx: Context<Env, Settings>) => ReadReturn | Promise<ReadReturn>;
 }
 
@@ -57,6 +64,7 @@ export interface TemplateOptions<
   Env = Cloudflare.Env,
   Settings = Tenantry.Settings,
 > extends ResourceDescription<Settings> {
+  /** URI template (RFC 6570) with at least one variable, such as `notes://{id}`. */
   readonly uriTemplate: Template;
   /**
    * Completers by variable name. A variable without a completer is completed from stored URIs that match the template.

@@ -1,5 +1,5 @@
 // Runs completers: an author's functions that propose values while a person types. Also runs other functions that are
-// not calls. None of them may ask the client questions.
+// not calls. They cannot ask the client questions.
 
 import type { McpRequest } from "../protocol/mcp-request.ts";
 import { failure } from "../protocol/errors.ts";

@@ -27,14 +27,18 @@ export interface ClientProgress {
 }
 
 export interface SampleOptions {
+  /** Called with the client's progress. An exception goes to `onError`, and the call continues. */
   readonly onProgress?: (progress: ClientProgress) => void;
 }
 
+/** Parameters of sampling/createMessage. The client decides which model runs, and may change or reject the request. */
 export interface SampleParams {
   readonly messages: readonly SampleMessage[];
+  /** Most tokens that the model may generate. */
   readonly maxTokens: number;
   readonly systemPrompt?: string;
   readonly modelPreferences?: {
+    /** Preferred model names or parts of them, best first. */
     readonly hints?: readonly { readonly name?: string }[];
     /** From 0 to 1, like the other two. */
     readonly costPriority?: number;

@@ -14,6 +14,7 @@ import { parseUri } from "../protocol/uri.ts";
 import type { UriTemplate } from "../protocol/uri-template.ts";
 import { checkDefinition } from "./check-definition.ts";
 
+/** A resource in a template's list. Its URI must match the template. */
 export interface ListedResource {
   readonly uri: string;
   readonly name: string;

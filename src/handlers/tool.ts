@@ -17,11 +17,19 @@ import { createDefinition } from "./definition-errors.ts";
 import { toolResult } from "./results.ts";
 import type { CheckedReturn, Returnable } from "./checked-return.ts";
 
+/**
+ * Hints for clients about a tool's effects. Clients may use them to decide when to ask the person; they are not enforced.
+ * https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations
+ */
 export interface ToolAnnotations {
   readonly title?: string;
+  /** The tool changes nothing. Clients assume false by default. */
   readonly readOnlyHint?: boolean;
+  /** The tool may delete or overwrite data. Clients assume true by default. */
   readonly destructiveHint?: boolean;
+  /** Repeating a call with the same arguments has no further effect. Clients assume false by default. */
   readonly idempotentHint?: boolean;
+  /** The tool interacts with external systems, such as the web. Clients assume true by default. */
   readonly openWorldHint?: boolean;
 }
 
@@ -46,10 +54,14 @@ export interface ToolOptions<
    * `.` or more than 64 characters.
    */
   readonly name: string;
+  /** Name shown to people. */
   readonly title?: string;
+  /** Text for the model: what the tool does and when to use it. `title`, or else `name`, by default. */
   readonly description?: string;
+  /** Icons as in the protocol: objects with `src`, and optionally `mimeType`, `sizes` and `theme`. */
   readonly icons?: readonly JsonObject[];
   readonly annotations?: ToolAnnotations;
+  /** The `_meta` of the tool in lists. */
   readonly meta?: JsonObject;
   /**
    * Schema of the arguments: zod 4, zod/mini or JSON Schema 2020-12 of type object. Without it the tool takes no

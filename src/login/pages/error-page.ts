@@ -4,7 +4,7 @@ import { renderPage, pageResponse, type PageTenant } from "./page.ts";
 
 export interface ErrorView {
   readonly tenant: PageTenant;
-  /** What did not happen, such as `Not signed in`. */
+  /** The outcome, such as `Not signed in`. */
   readonly title: string;
   readonly why: string;
   readonly next: string;

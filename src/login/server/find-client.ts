@@ -39,7 +39,7 @@ export interface ClientRejection {
   readonly why: string;
 }
 
-/** Bound: twice the most meters of a RateLimiter. */
+/** Bound: twice MAX_METERS of rate-limiter.ts. */
 const rateLimiter = new RateLimiter();
 
 /** Seconds until the address may repeat the action; undefined: now. */

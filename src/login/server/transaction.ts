@@ -1,5 +1,5 @@
 // The state of a sign-in, which travels through the browser in a cookie of its own, sealed by the tenant's key ring.
-// None of it is stored on the server. Another tenant, or a later tenant of the same name, cannot open it.
+// The server stores no part of it. Another tenant, or a later tenant of the same name, cannot open it.
 
 import { seal, toBase64Url, unseal } from "../../auth/seal.ts";
 import type { LoginContext } from "../login-context.ts";

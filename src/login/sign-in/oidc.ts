@@ -22,7 +22,7 @@ import { toProviderIdentity, toSignInSuccess } from "./provider-identity.ts";
 
 type Claims = Readonly<Record<string, unknown>> & { readonly sub: string };
 
-/** Google issues a refresh token only with this parameter, and ignores the scope offline_access. */
+/** Google issues a refresh token only for this parameter, and not for a scope. */
 const GOOGLE = "https://accounts.google.com";
 const OFFLINE = { access_type: "offline" };
 /**
