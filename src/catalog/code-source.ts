@@ -1,4 +1,4 @@
-// Owns the source of what an author wrote in code: the part of the catalog that a tenant was given.
+// The source of definitions in code: the part of the catalog that a tenant is given.
 
 import type { RequestScope } from "../handlers/request-scope.ts";
 import type { Source } from "../protocol/source.ts";
@@ -7,7 +7,7 @@ import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import { matchesAny } from "../tenants/document/glob.ts";
 import type { Catalog } from "../handlers/catalog.ts";
 
-/** `replaced`: names of the tenant's own prompts, which take the place of those in code. */
+/** `replaced`: names of the tenant's own prompts, which replace those in code. */
 export function createCodeSource(
   catalog: Catalog,
   { definition }: Tenant<NewResource>,

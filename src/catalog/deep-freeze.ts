@@ -1,12 +1,12 @@
-// Owns that what handlers of many calls are handed cannot be changed by one of them.
+// Freezes values that handlers of several calls share, so that no call can change them for another.
 
 import { isObject } from "../protocol/jsonrpc.ts";
 
 const frozenObjects = new WeakSet<object>();
 
 /**
- * The same value, with all of its plain data frozen. Functions and instances of classes are left as they are: only their
- * author knows what may change in them.
+ * Returns the same value with all of its plain data frozen. Functions and class instances are not frozen: only their
+ * author knows which of their parts may change.
  */
 export function deepFreeze(value: unknown): unknown {
   const isPlain = Array.isArray(value) || (isObject(value) && Object.getPrototypeOf(value) === Object.prototype);

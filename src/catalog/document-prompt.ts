@@ -1,4 +1,4 @@
-// Owns prompts that a tenant's document holds: templates with arguments, embedded resources and images.
+// Prompts from a tenant's document: templates with arguments, embedded resources and images.
 
 import { AppError } from "../protocol/app-error.ts";
 import { UserError } from "../protocol/user-error.ts";
@@ -49,10 +49,12 @@ async function toContentBlock(
 }
 
 const PLACEHOLDER = /\{\{\s*([A-Za-z0-9_.-]+)\s*\}\}/g;
-/** Of all texts of a prompt, with its arguments in them: a short template may name a long argument many times. */
+/**
+ * Limit for all texts of a prompt with its arguments filled in: a short template may repeat a long argument many times.
+ */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 
-/** Counted before anything is written. */
+/** Computed before any text is built. */
 function filledLength(messages: PromptDocument["messages"], args: Readonly<Record<string, string>>): number {
   const texts = messages.map(({ content }) => {
     if (content.type === "image") return "";
@@ -70,7 +72,7 @@ function valueOf(args: Readonly<Record<string, string>>, name: string): string {
   return Object.hasOwn(args, name) ? (args[name] ?? "") : "";
 }
 
-/** Puts arguments in the place of `{{name}}`; one that was not given becomes the empty text. */
+/** Replaces `{{name}}` by the arguments; a missing argument becomes the empty text. */
 function fillPlaceholders(template: string, args: Readonly<Record<string, string>>): string {
   return template.replaceAll(PLACEHOLDER, (_whole, name: string) => valueOf(args, name));
 }

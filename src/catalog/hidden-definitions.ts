@@ -1,5 +1,5 @@
-// Owns what a caller does not see because the author of a definition says so. Asked of every definition that says it, at
-// every request: what somebody may see can be in their claims, and views are shared by who sees the same.
+// Definitions that their author hides from a caller. `visible` runs for every such definition at every request: it may
+// depend on the caller's claims, while views are shared by callers who see the same.
 
 import type { AccessRules, Viewer } from "../handlers/access-rules.ts";
 import type { Catalog } from "../handlers/catalog.ts";
@@ -7,26 +7,26 @@ import { tenantSettings, type ConfiguredTenant } from "../handlers/check-config.
 import { deepFreeze } from "./deep-freeze.ts";
 
 export interface HiddenDefinitions {
-  /** What is told apart from others by what is hidden. */
+  /** Identifies the set of hidden definitions. */
   readonly key: string;
   readonly definitions: ReadonlySet<object>;
 }
 
-/** Those that are not there for everybody; undefined: all are. */
+/** The definitions with a `visible` rule; undefined if there are none. */
 export function restrictedDefinitions({
   tools = [],
   prompts = [],
   resources = [],
 }: Partial<Catalog>): readonly AccessRules<never>[] | undefined {
-  // Of a definition with a mistake there is none under `wrangler dev`.
+  // Under `wrangler dev` a definition with an error is undefined.
   const guarded = [...tools, ...prompts, ...resources].filter((one: AccessRules<never> | undefined) => one?.visible);
   return guarded.length > 0 ? guarded : undefined;
 }
 
-/** Mistakes that were told: each request meets them. */
+/** Definitions whose error was reported once: every request runs into it again. */
 const reported = new WeakSet<object>();
 
-/** undefined: everything is there for everybody. */
+/** Returns undefined if every definition is visible to everyone. */
 export function findHidden(
   tenantVersion: ConfiguredTenant,
   subject: Pick<Viewer, "principal" | "tenant">,

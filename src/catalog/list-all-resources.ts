@@ -1,5 +1,5 @@
-// Owns one list of resources over all sources: first what they hold in memory, then what templates list, then the shelves,
-// one after the other, with one cursor over the whole chain. The cursor is sealed, because the place where a page ended may be a hidden URI.
+// One list of resources over all sources: first those in memory, then the templates' lists, then the sources' paged
+// resources, with one cursor over the whole chain. The cursor is sealed, because the end of a page may be a hidden URI.
 
 import { seal, unseal } from "../auth/seal.ts";
 import type { RequestScope } from "../handlers/request-scope.ts";
@@ -17,12 +17,12 @@ import type { View, ViewedListing } from "./view.ts";
 
 /** Resources per page. */
 const PAGE_SIZE = 100;
-/** An author's cursor of 4096 characters, each of which JSON, twice, and base64 may write as ten. */
+/** An author's cursor has at most 4096 characters. JSON (twice) and base64 can write each of them as ten. */
 const MAX_CURSOR_CHARACTERS = 40_960;
-/** Each has a time of its own; after this, those that were not asked yet are left out. */
+/** Each template has its own time limit. After this time, the remaining templates are left out. */
 const TEMPLATES_TIMEOUT_MS = 10_000;
 
-/** Where a page begins: at this index of what is held in memory, or in a listing after the listing's own cursor. */
+/** Start of a page: an index of the resources in memory, or a listing and that listing's own cursor. */
 type ListPosition = { readonly held: number } | { readonly source: string; readonly after?: string };
 
 interface ListCaller {
@@ -41,7 +41,7 @@ export async function listAllResources(
   if (!position || firstListing === undefined) return invalid("cursor", "is not one of this list");
   const page: PartialPage = { items: [], unavailable: [...view.unavailable], until: Date.now() + TEMPLATES_TIMEOUT_MS };
   const nextPosition = await fillPage(page, { position, firstListing, view, caller });
-  // What an author lists may be another list for another caller, and from this cursor on nobody else comes.
+  // A template's list may differ by caller, and a cursor belongs to one caller, so neither may be shared.
   const isOwn = cursor !== undefined || nextPosition !== undefined || view.listings.some(({ template }) => template);
   return {
     items: page.items,
@@ -53,23 +53,23 @@ export async function listAllResources(
   };
 }
 
-/** A page while it is filled. */
+/** A page that is being filled. */
 interface PartialPage {
   readonly items: JsonObject[];
   readonly unavailable: UnavailableSource[];
-  /** Until when templates are asked, milliseconds since the epoch. */
+  /** Time until which templates are called, in milliseconds since the epoch. */
   readonly until: number;
 }
 
 interface FillOptions {
   readonly position: ListPosition;
-  /** The first listing to look at. */
+  /** Index of the first listing to read. */
   readonly firstListing: number;
   readonly view: View;
   readonly caller: ListCaller;
 }
 
-/** Fills a page; gives where the next one begins, undefined where this is the last. */
+/** Fills a page. Returns the position of the next page, or undefined after the last one. */
 async function fillPage(
   page: PartialPage,
   { position, firstListing, view, caller }: FillOptions,
@@ -83,7 +83,7 @@ async function fillPage(
   const withinPatternBudget = createPatternBudget(view.resourcePatterns);
   for (const listing of view.listings.slice(firstListing)) {
     const room = PAGE_SIZE - page.items.length;
-    // On a full page one item is still asked for: only if there is none is the page the last.
+    // A full page still asks for one item: the page is the last only if there is none.
     const result = await tryListing(listing, { cursor: after, limit: Math.max(room, 1) }, { page, caller });
     after = undefined;
     if (!result) continue;
@@ -91,7 +91,7 @@ async function fillPage(
       if (result.items.length > 0 || result.next !== undefined) return { source: listing.source };
       continue;
     }
-    // What comes first hides what comes later under the same URI, as it does in reading.
+    // An earlier source hides later ones with the same URI, as in reading.
     const visible = result.items.filter(({ uri }) => {
       if (!withinPatternBudget(uri)) throw tooManyPatternsError();
       return !view.resourcesByUri.has(uri) && view.templateListing(uri) === listing.template && view.sees(uri);
@@ -102,12 +102,12 @@ async function fillPage(
   return undefined;
 }
 
-/** Listed under the URI by which the view chose it, whatever else its source wrote there. */
+/** Lists a resource under the URI that the view checked, whatever URI its source wrote into the entry. */
 function toListedResource({ uri, wire }: ResourceDefinition): JsonObject {
   return { ...wire, uri };
 }
 
-/** undefined: it failed and the list leaves it out. Throws where a required one failed. */
+/** Returns undefined if the listing failed and the list leaves it out. Throws if a required one failed. */
 async function tryListing(
   listing: ViewedListing,
   pageRequest: PageRequest,
@@ -129,14 +129,16 @@ async function tryListing(
   }
 }
 
-/** The index of the first listing to look at; undefined: the place is not in this view any more. */
+/** The index of the first listing to read; undefined if the position is no longer in this view. */
 function firstListingAt(position: ListPosition, { resources, listings }: View): number | undefined {
   if ("held" in position) return position.held <= resources.length ? 0 : undefined;
   const at = listings.findIndex(({ source }) => source === position.source);
   return at < 0 ? undefined : at;
 }
 
-/** What is in it may be an author's own cursor, made for who called: nobody else may present it, elsewhere neither. */
+/**
+ * The cursor may hold an author's own cursor for this caller, so no other principal and no other profile may use it.
+ */
 function cursorPurposeOf({ profile, principal }: RequestScope): string {
   return `resources ${profile ?? ""} ${principal.id}`;
 }

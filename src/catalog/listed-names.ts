@@ -1,5 +1,5 @@
-// Owns the names that a view gives to tools and prompts: renamed by a profile, retired with a successor, suspended.
-// Refuses to decide which source a name belongs to: a view keeps the first source's of each name before it asks here.
+// The names of tools and prompts in a view: renamed by a profile, deprecated in favor of a successor, or suspended. The
+// view removes duplicates between sources before.
 
 import { failure, SUSPENDED_DATA, type Failure } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
@@ -9,7 +9,7 @@ import { renamingOf, type NamedPatterns } from "../tenants/document/tenant-docum
 
 type Wire = JsonObject & { readonly name: string };
 
-/** A tool or prompt: `wire` has the name that the view gives it, `target` the name that its source gives it. */
+/** A tool or prompt. `wire` has the name in the view, `target` the name in its source. */
 export interface ListedItem<T> {
   readonly wire: Wire;
   readonly target: T;
@@ -23,8 +23,8 @@ interface NamedDefinition {
 }
 
 /**
- * The wire form, with the name, title and description that a profile gives it. Without a profile's name it has that of
- * its source, by which the view chose it: whatever else the source wrote there would be listed unasked.
+ * The wire form, with the name, title and description that a profile gives. Without a profile's name it has the
+ * source's name, which the view checked: a source must not list itself under an unchecked name.
  */
 export function toListedWire(
   { name, listedName = name, wire }: NamedDefinition,
@@ -35,8 +35,8 @@ export function toListedWire(
 }
 
 /**
- * No name is listed twice: the one that a profile gave stays, before what has the name itself, before what has it only because
- * clients would refuse its own. Code may bring such a name later.
+ * Removes duplicate listed names. A name that a profile gave wins, then an original name, then a name that replaces one
+ * which clients would reject. New code may bring such a duplicate later.
  */
 export function removeDuplicateNames<L extends ListedItem<NamedDefinition>>(listed: readonly L[]): readonly L[] {
   const bestRank = new Map<string, number>();
@@ -49,7 +49,10 @@ export function removeDuplicateNames<L extends ListedItem<NamedDefinition>>(list
 const namePriorityOf = ({ wire, target }: ListedItem<NamedDefinition>) =>
   [target.name, target.listedName].indexOf(wire.name);
 
-/** An operator may have copied the name that is listed, as no tenant is asked when a tool is blocked in all of them. */
+/**
+ * Checks the listed name too: an operator may have copied it, because a block for all tenants does not know any
+ * tenant's names.
+ */
 export function suspensionNoteOf(
   notes: ReadonlyMap<string, string>,
   { name, listedName = name }: NamedDefinition,
@@ -57,7 +60,7 @@ export function suspensionNoteOf(
   return notes.get(name) ?? notes.get(listedName);
 }
 
-/** The retired names of one profile (null: of no profile), by name. */
+/** The deprecated names of one profile (null: without a profile), by name. */
 export function deprecatedNamesOf(
   { retired: deprecated }: Policy,
   kind: DeprecatedName["kind"],
@@ -69,16 +72,19 @@ export function deprecatedNamesOf(
 
 interface NameIndexOptions<T, L> {
   readonly kind: "tool" | "prompt";
-  /** Everything that a retired name may lead to, by its source's name. */
+  /** Everything that a deprecated name may resolve to, by the source's name. */
   readonly targets: ReadonlyMap<string, T>;
   readonly deprecated: ReadonlyMap<string, DeprecatedName>;
-  /** The note on each suspended target, by its source's name. */
+  /** The note on each suspended target, by the source's name. */
   readonly notes: ReadonlyMap<string, string>;
-  /** How a target is described that is reached by a retired name. */
+  /** Describes a target that is reached by a deprecated name. */
   readonly toListed: (target: T) => L;
 }
 
-/** By the names that user interfaces know; null: several have it, and a call does not say whose interface makes it. */
+/**
+ * Index by the names that user interfaces know. null: several definitions have the name, and a call does not say whose
+ * interface makes it.
+ */
 function indexByOwnName<L extends ListedItem<NamedDefinition>>(listed: readonly L[]): ReadonlyMap<string, L | null> {
   const byName = new Map<string, L | null>();
   for (const entry of listed) {
@@ -89,14 +95,15 @@ function indexByOwnName<L extends ListedItem<NamedDefinition>>(listed: readonly 
 }
 
 /**
- * Looks up listed names, retired ones, and those that user interfaces know. A retired name can be called until its time is
- * over; then a failure names its successor. What is suspended is a failure under either. `now`: milliseconds since the epoch.
+ * Looks up listed names, deprecated names, and names that user interfaces know. A deprecated name works until its time
+ * is over; then a failure names its successor. A suspended target fails under any name. `now`: milliseconds since the
+ * epoch.
  */
 export function createNameLookup<T extends NamedDefinition, L extends ListedItem<T>>(
   listed: readonly L[],
   { kind: what, targets, deprecated, notes, toListed: list }: NameIndexOptions<T, L>,
 ): (name: string, now: number) => L | Failure | undefined {
-  // Where a profile gives no other name, the policy name can be called, too.
+  // Unless a profile renames it, a definition can also be called by the name in the policy.
   const byListedName = new Map([
     ...listed.filter((one) => namePriorityOf(one) === 1).map((entry) => [entry.target.name, entry] as const),
     ...listed.map((entry) => [entry.wire.name, entry] as const),
@@ -117,7 +124,7 @@ export function createNameLookup<T extends NamedDefinition, L extends ListedItem
     const note = suspensionNoteOf(notes, entry.target);
     if (note !== undefined) return failure("suspended", `${name} is suspended: ${note}`, SUSPENDED_DATA);
     if (!deprecation || now < deprecation.until) return entry;
-    // The name that the target has now: the one that followed this name may have been retired too.
+    // The target's current name: the successor of this name may be deprecated too.
     const successor = listed.find(({ target: { name: inCode } }) => inCode === deprecation.target)?.wire.name;
     return successor === undefined
       ? undefined

@@ -1,5 +1,5 @@
-// Owns the built-in read-only tools `search` and `fetch` over everything a tenant stores, for clients that show their
-// model only tools. Shapes: https://platform.openai.com/docs/mcp
+// The built-in read-only tools `search` and `fetch` over a tenant's stored resources, for clients that offer only tools
+// to their model. Shapes: https://platform.openai.com/docs/mcp
 
 import { parseUri } from "../protocol/uri.ts";
 import { defineTool, type Tool } from "../handlers/tool.ts";
@@ -72,5 +72,5 @@ const fetchTool = defineTool({
   },
 });
 
-/** Listed and callable only where the tenant or the profile switches search on. */
+/** Listed and callable only if the tenant or the profile turns search on. */
 export const searchTools: readonly Tool[] = [search, fetchTool].map((tool) => ({ ...tool, only: "search" }));

@@ -1,5 +1,5 @@
-// Owns telling sources what one stream listens for: when it begins, when it wants something else, when it is over, and
-// when the sources themselves are others. Refuses to know what they do about it.
+// Tells sources which changes one stream listens for: when it starts, changes its filter or ends, and when the sources
+// change.
 
 import type { RequestScope } from "../handlers/request-scope.ts";
 import type { NotificationFilter, Source } from "../protocol/source.ts";
@@ -11,7 +11,7 @@ export class SourceSubscriptions {
   #unsubscribes: (() => void)[] = [];
   #isEnded = false;
 
-  /** The sources from now on. `host`: whoever listens, as they were let in last. */
+  /** Replaces the sources. `requestScope`: the listener's scope from its last authorization. */
   setSources(sources: readonly Source<RequestScope>[], requestScope: RequestScope): void {
     if (this.#isEnded || sources === this.#sources) return;
     this.#sources = sources;
@@ -25,14 +25,14 @@ export class SourceSubscriptions {
     this.#resubscribe();
   }
 
-  /** For good: a stream that learns late what it wanted must not begin again after it was left. */
+  /** Ends all subscriptions for good: a stream that learns its filter late must not start again after it was closed. */
   end(): void {
     this.#isEnded = true;
     this.#filter = undefined;
     this.#resubscribe();
   }
 
-  /** Begins the new interests before it ends the old ones, so that a source with both goes on without a break. */
+  /** Starts the new subscriptions before it ends the old ones, so that a source with both has no gap. */
   #resubscribe(): void {
     const previous = this.#unsubscribes;
     const [filter, host] = [this.#filter, this.#requestScope];

@@ -1,5 +1,5 @@
-// Owns the source of what a tenant's operators and tools stored: prompts of its document, resources of its store, and
-// the built-in tools over them.
+// The source of a tenant's stored content: prompts of its document, resources of its store, and the built-in tools over
+// them.
 
 import type { RequestScope } from "../handlers/request-scope.ts";
 import { runAfterCall } from "../handlers/run-handler-call.ts";
@@ -26,10 +26,10 @@ export function createStoredSource({ prompts = {} }: TenantDocument): Source<Req
   };
 }
 
-/** A body may be large, and KV be asked again for it. */
+/** A body may be large, and reading it from KV may need several tries. */
 const BODY_TIMEOUT_MS = 30_000;
 
-/** The host's store already hides what the view hides, so nothing is filtered here. */
+/** The request's store already hides what the view hides, so nothing is filtered here. */
 const storedResources: PagedResources<RequestScope> = {
   list: async ({ cursor, limit }, requestScope) => {
     const { items, cursor: next } = await withTimeoutOrBusy(

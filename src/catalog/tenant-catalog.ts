@@ -1,5 +1,5 @@
-// Owns which sources a tenant has, in the order in which they are listed and asked: of two things with one name, that
-// of the first source is served.
+// The sources of a tenant, in the order of listing and lookup. If two sources have the same name, the first one serves
+// it.
 
 import type { RequestScope } from "../handlers/request-scope.ts";
 import type { NewResource } from "../handlers/resource-store.ts";
@@ -27,7 +27,7 @@ export function mergedDocument(tenant: Tenant<NewResource>, policy: Policy): Ten
   return mergeDocuments([tenant.base, policy.document]);
 }
 
-/** `further`: sources that features add, after the tenant's own. */
+/** `additional`: sources that features add, after the tenant's own. */
 export function createTenantCatalog(
   catalog: Catalog,
   tenant: Tenant<NewResource>,
@@ -40,7 +40,10 @@ export function createTenantCatalog(
   return { catalog, tenant, policy, version, document, sources: sources.map(emptyIfDuplicate) };
 }
 
-/** A source offers nothing where one before it has its id, and every list says so: cursors tell sources by their ids. */
+/**
+ * A source with the id of an earlier one offers nothing, and every list reports it: cursors identify sources by their
+ * ids.
+ */
 function emptyIfDuplicate(
   source: Source<RequestScope>,
   at: number,

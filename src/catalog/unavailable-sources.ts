@@ -1,4 +1,4 @@
-// Owns saying in a list's `_meta` what it lacks: which sources could not give all that they have, and why.
+// Reports in a list's `_meta` which sources are incomplete, and why.
 
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { Source, HiddenItem } from "../protocol/source.ts";
@@ -10,12 +10,12 @@ export interface UnavailableSource {
   readonly why: string;
 }
 
-/** The key in a list's `_meta`; its value is an array of `Missing`. */
+/** The key in a list's `_meta`; its value is an array of `UnavailableSource`. */
 export const MISSING_KEY = "tenantry/missing";
 
 /**
- * Sources that are degraded, and those that serve what they knew last, which may be old. Of what is hidden from `eyes` nothing
- * is said, not even that it is left out.
+ * Sources that are degraded, and sources that serve stale data. Definitions that the filter hides are not mentioned,
+ * not even as missing.
  */
 export function findUnavailable<Host>(
   sources: readonly Source<Host>[],

@@ -1,5 +1,4 @@
-// Owns the `Backend` over a view: it asks each thing of the source that serves it.
-// Refuses to decide what is seen: the view did.
+// Serves requests from a view: passes each to the source that serves it. The view has already decided what is visible.
 
 import { AppError } from "../protocol/app-error.ts";
 import { applyAround } from "../handlers/around.ts";
@@ -91,12 +90,15 @@ export class ViewRequestHandlers implements RequestHandlers {
     if (rejection) return rejection;
     const outcome = await target.call(args, request, this.#requestScope);
     const { resultBudget: budget } = this.definitions;
-    // Who keeps results is looked for only where a profile says so: most calls have no budget.
+    // Results are stored only if the profile has a budget, which most do not.
     const results = budget && this.#requestScope.results;
     return budget && results ? results.enforceBudget(outcome, { wire, name, budget }, this.#requestScope) : outcome;
   }
 
-  /** Asks the author's hook, then looks whether what is called is still there. A text or a failure: it does not run, and why. */
+  /**
+   * Runs the author's hook, then checks that the target is still available. A returned text or failure is the reason
+   * not to run the call.
+   */
   async #checkCallAllowed(name: string, request: McpRequest): Promise<string | Failure | undefined> {
     return (await runBeforeCall(name, request, this.#requestScope)) ?? this.#requestScope.recheck(request);
   }
@@ -106,7 +108,8 @@ export class ViewRequestHandlers implements RequestHandlers {
   }
 
   /**
-   * Looks in what is held in memory, then on the shelves, then under the templates, each in the order of the sources.
+   * Looks among the resources in memory, then the sources' paged resources, then the templates, each in the order of
+   * the sources.
    */
   readResource(ref: ResourceRef, request: McpRequest): Promise<CallOutcome> {
     const view = this.definitions;
@@ -124,7 +127,7 @@ export class ViewRequestHandlers implements RequestHandlers {
     );
   }
 
-  /** `isAllowed`: the hook was asked already. */
+  /** `isAllowed`: the hook has already run. */
   async #readVisible(ref: ResourceRef, request: McpRequest, isAllowed = false): Promise<CallOutcome> {
     const view = this.definitions;
     const rejection = await (isAllowed
@@ -137,7 +140,7 @@ export class ViewRequestHandlers implements RequestHandlers {
     return view.sees(ref.uri) ? this.#readFromSources(ref, request) : notFound(ref);
   }
 
-  /** Which resources the view shows says nothing of these: they are results of calls. undefined: there is none. */
+  /** Resource patterns do not apply to these: they are results of calls. Returns undefined if there is none. */
   async #readOverflow(results: ResultStore, ref: ResourceRef, request: McpRequest): Promise<CallOutcome | undefined> {
     const rejection = await runBeforeCall(ref.uri, request, this.#requestScope);
     if (rejection !== undefined) return failure("refused", rejection);
@@ -145,7 +148,7 @@ export class ViewRequestHandlers implements RequestHandlers {
     return isFailure(outcome) && outcome.error === "resourceNotFound" ? undefined : outcome;
   }
 
-  /** A source that fails takes no other with it; but where one failed, nobody can say that there is no such resource. */
+  /** A source that fails does not stop the others. After a failure, the resource cannot be reported as missing. */
   async #readFromSources(ref: ResourceRef, request: McpRequest): Promise<CallOutcome> {
     const { pagedResources: shelves, templates } = this.definitions;
     const lister = this.definitions.templateListing(ref.uri);

@@ -1,5 +1,5 @@
-// Owns a view: what one principal sees of a tenant in one profile, over all of the tenant's sources. Computed once for
-// each policy version, profile and set of scopes; then names are only looked up.
+// A view: everything that one principal sees of a tenant in one profile, over all of the tenant's sources. Computed
+// once per policy version, profile and set of scopes; a request then only looks up names.
 
 import type { ToolRestrictions } from "../auth/principal.ts";
 import type { RequestScope, CatalogAccess } from "../handlers/request-scope.ts";
@@ -61,7 +61,7 @@ export interface ViewedListing {
   /** The id of the source, or the template. */
   readonly source: string;
   readonly required: boolean;
-  /** undefined: of a shelf. */
+  /** undefined for the paged resources of a source. */
   readonly template?: ServedTemplate<RequestScope>;
   list(page: PageRequest, request: McpRequest, requestScope: RequestScope): Promise<ResourcePage>;
 }
@@ -73,13 +73,13 @@ export interface View extends Definitions, CatalogAccess {
   readonly resources: readonly ServedResource<RequestScope>[];
   readonly resourcesByUri: ReadonlyMap<string, ServedResource<RequestScope>>;
   readonly pagedResources: readonly ViewedPagedResources[];
-  /** What is listed page by page: what templates list, then the shelves. */
+  /** Everything that is listed page by page: first the templates' lists, then the sources' paged resources. */
   readonly listings: readonly ViewedListing[];
-  /** The template that alone says what there is under this URI. */
+  /** The template whose list decides which resources exist under this URI. */
   templateListing(uri: string): ServedTemplate<RequestScope> | undefined;
   readonly unavailable: readonly UnavailableSource[];
   readonly sources: readonly Source<RequestScope>[];
-  /** Those of which anything is seen, or may be once it is known. */
+  /** Sources of which something is visible, or may be once their definitions are known. */
   readonly visibleSources: readonly Source<RequestScope>[];
   readonly resultBudget?: ResultBudget;
   readonly hidden?: HiddenDefinitions;
@@ -87,13 +87,13 @@ export interface View extends Definitions, CatalogAccess {
   prompt(name: string, now: number): ListedPrompt | Failure | undefined;
 }
 
-/** For whom a view is made. */
+/** The caller for whom a view is made. */
 export interface ViewOptions {
   readonly profile: string | null;
-  /** Names of the principal's scopes; undefined: nothing limits the principal. */
+  /** Names of the principal's scopes; undefined if no scope limits the principal. */
   readonly scopes: readonly string[] | undefined;
   readonly restrictions?: ToolRestrictions | undefined;
-  /** Absent where everything is there for everybody. */
+  /** Absent if every definition is visible to everyone. */
   readonly hidden?: HiddenDefinitions | undefined;
 }
 
@@ -133,7 +133,7 @@ export function createView(tenantCatalog: TenantCatalog, options: ViewOptions): 
   };
 }
 
-/** Throws where making the view would keep everybody in the isolate waiting. */
+/** Throws when matching the patterns would block all other requests in the isolate. */
 function checkPatternCost({ document, sources }: TenantCatalog, filter: AccessFilter): void {
   const inner = fullGlobLength(document, filter);
   if (inner === 0 || inner * totalNameLength(sources) <= MAX_PATTERN_WORK) return;
@@ -158,8 +158,8 @@ interface ViewInput extends TenantCatalog, ViewOptions {
 }
 
 /**
- * Whether anything of the source is seen. Of one that has nothing by name, as far as is known, whether something may be:
- * by what its names would begin with, or because nothing says which resources are seen.
+ * Whether anything of the source is visible. A source without known names counts as visible if a name with its prefix
+ * could be, or if nothing limits the visible resources.
  */
 function isSourceVisible({ document, filter }: ViewInput, source: Source<RequestScope>): boolean {
   const { tools, prompts, resources, templates } = source;
@@ -178,7 +178,7 @@ function isSourceVisible({ document, filter }: ViewInput, source: Source<Request
   return byName || source.shelf !== undefined || (isUnrestricted && mayBeVisible(filter, "resources", ""));
 }
 
-/** The items by name; of two with the same name the first one. */
+/** The items by name. The first of two items with the same name wins. */
 function uniqueByName<T>(items: readonly T[], nameOf: (item: T) => string): ReadonlyMap<string, T> {
   const first = new Map<string, T>();
   for (const item of items) if (!first.has(nameOf(item))) first.set(nameOf(item), item);
@@ -210,7 +210,8 @@ function visibleTools(input: ViewInput): Pick<View, "tools" | "tool"> {
     tools: listed.filter(({ target }) => suspensionNoteOf(notes, target) === undefined),
     tool: createNameLookup(listed, {
       kind: "tool",
-      // A retired name leads to what this caller sees under another one, and to nothing that was taken away since.
+      // A deprecated name resolves to a tool that this caller sees under another name, and never to one that was
+      // removed since.
       targets: new Map(visible.map((tool) => [tool.name, tool])),
       deprecated: deprecatedNamesOf(policy, "tools", profile),
       notes,
@@ -219,7 +220,7 @@ function visibleTools(input: ViewInput): Pick<View, "tools" | "tool"> {
   };
 }
 
-/** What was denied by either name stays denied when a profile gives it another, or none. */
+/** A tool that is denied under either name stays denied when a profile renames it. */
 function isRestricted(restrictions: ToolRestrictions | undefined, name: string, listed = name): boolean {
   return (
     restrictions !== undefined &&
@@ -299,7 +300,7 @@ function visibleResources({ sources, document, filter, hidden }: ViewInput): Vis
   const only = [filter.profile?.resources, scoped, deny.length > 0 ? { deny } : undefined].filter(
     (patterns) => patterns !== undefined,
   );
-  // What is only under a hidden template is hidden with it.
+  // A resource that only a hidden template matches is hidden too.
   const isVisibleUri = (uri: string) =>
     isAllowedName(uri) &&
     (!hiddenTemplates?.some(matchesUri(uri)) || byUri.has(uri) || [...templates.values()].some(matchesUri(uri)));
@@ -348,13 +349,13 @@ function instructionsOf(
   return texts.length === 0 ? tenantInstructions : texts.join("\n\n");
 }
 
-/** A list may be kept for as long as each part of it may. */
+/** A list may be cached for as long as each part of it may. */
 function cacheHintOf(
   { catalog, document, tenant }: TenantCatalog,
   { scopes, hidden }: ViewOptions,
   visibleSources: readonly Source<RequestScope>[],
 ): CacheHint {
-  // Only an open tenant shows everybody the same, apart from callers whose key has scopes.
+  // Only an open tenant shows everyone the same list, apart from callers whose key has scopes.
   const isOpen = !catalog.isPrivate && (document.mode ?? "open") === "open";
   const isSame = isOpen && scopes === undefined && hidden === undefined;
   const hints = visibleSources.flatMap(({ cache }) => cache ?? []);

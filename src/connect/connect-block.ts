@@ -1,5 +1,5 @@
-// Owns the block that connects a person: the endpoint, a field for the key, what each client needs, and the tools. It stands on
-// the Worker's own page and in others'. Refuses to decide who sees what: it is told.
+// The block that helps a person connect: the endpoint, a field for the key, steps for each client, and the tools. It
+// appears on the Worker's own page and, embedded, on other pages. Its caller decides what it shows.
 
 import { markup, type Markup } from "../deployment/markup.ts";
 import { sanitizeText } from "../login/pages/sanitize-text.ts";
@@ -7,7 +7,10 @@ import { isObject } from "../protocol/jsonrpc.ts";
 import { KEY_PLACEHOLDER, type Access, type ClientEndpoint, type Recipe } from "./recipes/recipe.ts";
 import { RECIPES } from "./recipes/recipes.ts";
 
-/** `key`: nobody is let in without one; `login`: a client signs its person in, who may have a key too; `more`: so who has one sees more. */
+/**
+ * `open`: everyone may call. `key`: every caller needs a key. `login`: a client signs its person in, who may have a key
+ * instead. `more`: everyone may call, and a key or a login shows more.
+ */
 export type ConnectAccess = "open" | "key" | "login" | "more";
 
 export interface BlockTool {
@@ -19,13 +22,13 @@ export interface BlockTool {
 
 export interface BlockView {
   readonly url: string;
-  /** Under which name clients have it. */
+  /** The server's name in client configurations. */
   readonly id: string;
   readonly title: string;
   readonly about?: string | undefined;
   readonly icon?: string | undefined;
   readonly access: ConnectAccess;
-  /** What a visitor sees without a key. */
+  /** The tools visible without a key. */
   readonly tools?: readonly BlockTool[];
   readonly prompts?: readonly string[];
 }
@@ -63,10 +66,10 @@ ${view.prompts && view.prompts.length > 0 ? markup`<h2>Prompts</h2><p class="sof
 
 const COPY_BUTTON = markup`<button type="button" class="js" data-copy>Copy</button>`;
 
-/** What became of what was asked. */
+/** Shows the status of requests. */
 const STATUS_LINE = markup`<p class="soft" role="status" id="said"></p>`;
 
-/** Outside of any form, and without a name: no browser sends it anywhere. */
+/** Outside of any form and without a name, so that no browser submits it. */
 function keyField(hint: string): Markup {
   return markup`<div class="card"><p>${hint}</p>
 <noscript><p><small>Without script, put your key in place of YOUR_KEY below.</small></p></noscript>
@@ -74,7 +77,7 @@ function keyField(hint: string): Markup {
 <div class="line js"><input id="key" type="password" autocomplete="off" spellcheck="false" maxlength="4096" placeholder="tnt_…"><button type="button" class="go" id="use">Show tools</button></div>${STATUS_LINE}</div>`;
 }
 
-/** What a client is told: the page shows one of two, whether a key is needed or was entered. */
+/** One version of the instructions. The page shows one of two, depending on whether a key is needed or was entered. */
 interface Variant {
   readonly audience: "keyed" | "unkeyed";
   readonly endpoint: ClientEndpoint;
@@ -91,7 +94,7 @@ function variants({ access, id, url }: BlockView): readonly Variant[] {
   return access === "key" ? [keyed] : [unkeyed, keyed];
 }
 
-/** A link that a client's program opens, and adds the endpoint. */
+/** A link that opens the client's program, which adds the endpoint. */
 function installLink({ client, title, snippet }: Recipe, { audience, endpoint }: Variant): Markup[] {
   const { link } = snippet(endpoint);
   if (link === undefined) return [];
@@ -108,7 +111,7 @@ function tab({ client, title, snippet }: Recipe, view: BlockView, isFirst: boole
 
 const CHECKED = markup` checked`;
 
-/** The script puts the key in its place. */
+/** The script replaces the placeholder by the key. */
 function markKeyPlaceholder(text: string): readonly Markup[] {
   return text
     .split(KEY_PLACEHOLDER)
@@ -131,7 +134,7 @@ function toolRows({ tools, access }: BlockView): Markup | readonly Markup[] {
   return [...rows, ...remainder];
 }
 
-/** A page that nobody reads to its end need not be longer. */
+/** Most tools listed on the page: people do not read longer lists. */
 const MAX_TOOLS = 300;
 
 const TRY_TAG = markup`<small class="tag js">try it</small>`;

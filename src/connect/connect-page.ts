@@ -1,5 +1,5 @@
-// Owns the feature `connectPage()`: what a person sees in a browser at an endpoint, at the root and at what is no address here.
-// Refuses to find anything out: a page for who was not let in is made of its URL and of what every program was told.
+// The feature `connectPage()`: HTML for browsers at an endpoint, at the root and at unknown addresses. It makes no
+// lookups: the page for a rejected visitor is built from its URL and from data that every client gets.
 
 import type { BuiltInFeature } from "../deployment/deployment.ts";
 import type { Feature } from "../deployment/feature.ts";
@@ -17,7 +17,7 @@ import { BLOCK_STYLE, PAGE_STYLE } from "./connect-style.ts";
 const STYLE = PAGE_STYLE + BLOCK_STYLE;
 const SCRIPT = `(${CONNECT_SCRIPT})(document)`;
 
-/** Of the texts above; a test says when they change. */
+/** Hashes of the texts above; a test fails when they change. */
 const STYLE_HASH = "sha256-Tg4ruxJrdQSlTn+eUUV53zrxf0cSZqOEOB9SH/xNv1w=";
 const SCRIPT_HASH = "sha256-2PRDZgdA8zcr8yQSjS6wv5B+5Pt/+agEyzRe6BMepeE=";
 
@@ -31,7 +31,10 @@ const HEADERS = {
   vary: "Accept",
 };
 
-/** A page for people where there is none else, and a block of it for pages of one's own: `docs/connect-page.md`. */
+/**
+ * Serves a page for people who open an endpoint in a browser, and a block to embed in your own pages. See
+ * `docs/connect-page.md`.
+ */
 export function connectPage(...options: readonly never[]): Feature {
   assertNoOptions("connectPage", options);
   const feature: BuiltInFeature = {
@@ -49,11 +52,13 @@ export function connectPage(...options: readonly never[]): Feature {
   return feature;
 }
 
-/** By https nobody else can have a page of this name: what rebinds a name has no certificate for it. */
+/** With https no attacker can have a page of this origin: DNS rebinding gives no certificate for the name. */
 const isOwnOrigin: Pages["isOwnOrigin"] = ({ url }, origin) =>
   origin.startsWith("https://") && new URL(url).origin === origin;
 
-/** A URL may have in its host what a shell takes for a command, and a name that anybody can give leads to this Worker. */
+/**
+ * A hostname can contain text that a shell reads as a command, and an attacker can point such a name at this Worker.
+ */
 const PLAIN_HOST = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])$/;
 
 function endpointPage(request: Request, mount: string, { tenant, profile, path, mode, view }: EndpointPage): Response {
@@ -74,7 +79,10 @@ function endpointPage(request: Request, mount: string, { tenant, profile, path, 
   return renderBlockPage(title, markup`${block}<footer>${name} ${version}</footer>`);
 }
 
-/** Where nobody is let in, and where there is nobody: whether there is a tenant of this name is not known here. */
+/**
+ * Page for callers who are not authorized, and for unknown addresses. It does not reveal whether a tenant of this name
+ * exists.
+ */
 function rejectionPage(request: Request, mount: string, response: Response, why: Failure): Response {
   const { status, headers } = response;
   const endpoint = endpointAt(request.url, mount);
@@ -94,7 +102,7 @@ function connectPageFor(view: Omit<BlockView, "title">): Response {
   return renderBlockPage(view.id, connectBlock({ ...view, title: view.id }));
 }
 
-/** As ids and profiles are written. Whatever else a URL says could be a command to whoever copies it. */
+/** Allows only the characters of ids and profiles. Other text in a URL could be a command to a person who copies it. */
 const ENDPOINT = /^(?:\/mcp(?:\/([a-z0-9-]{1,40})(?:\/([a-z0-9-]{1,40}))?)?)?\/?$/;
 
 function endpointAt(address: string, mount: string): Pick<BlockView, "url" | "id"> | undefined {
@@ -107,7 +115,7 @@ function endpointAt(address: string, mount: string): Pick<BlockView, "url" | "id
   return { url: [`${origin}${mount}/mcp`, ...names].join("/"), id: names.join("_") || home };
 }
 
-/** `why`: undefined where there is nothing. */
+/** `why` is undefined if there is nothing at the address. */
 function notFoundPage(request: Request, mount: string, why: string | undefined): Response {
   const { origin } = new URL(request.url);
   const base = `${origin}${mount}/mcp/`;
@@ -146,7 +154,7 @@ ${script}
   return new Response(page, { headers: HEADERS });
 }
 
-/** A script for somebody's page, which asks nothing about the endpoint: it says what every page of that URL says. */
+/** The script for embedding. It looks up nothing about the endpoint: its output depends on the URL alone. */
 function embedScript(request: Request, mount: string): Response {
   const { origin, searchParams } = new URL(request.url);
   const endpointName = searchParams.get("for") ?? "";

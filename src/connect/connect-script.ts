@@ -1,9 +1,9 @@
-// Owns what the connect page does in a browser: copies, puts a key into what is shown, and asks the endpoint as the MCP client
-// that it is. A text, because no bundler may rename in it what a page's policy lets in by its hash.
+// The connect page's script in a browser: copies texts, fills in a key, and calls the endpoint as an MCP client. A
+// string, because a bundler must not change a script that the page's policy allows by its hash.
 
 /**
- * Takes what holds the block, a document or a shadow root, and a key that the page around it has. What the endpoint says is
- * only ever put in as text. No backtick stands in it, nor the end of a script element.
+ * Takes the root of the block, a document or a shadow root, and a key from the surrounding page. Data from the endpoint
+ * is only inserted as text. The script must contain no backtick and no end of a script element.
  */
 export const CONNECT_SCRIPT = String.raw`(root,given)=>{
 const $=q=>root.querySelector(q),box=$("#connect"),{url,id,access}=box.dataset,field=$("#key"),said=$("#said"),list=$("#tools");
@@ -99,7 +99,10 @@ $("#use").onclick=load;follow();
 if(given)load()}
 }`;
 
-/** Of the page of somebody's product: puts the block after the script's own element, out of reach of that page's styles. */
+/**
+ * For the page of a product: puts the block after the script element, in a shadow root that the page's styles do not
+ * reach.
+ */
 export const EMBED_SCRIPT = String.raw`(css,html)=>{
 const me=document.currentScript,host=document.createElement("div"),root=host.attachShadow({mode:"open"}),sheet=new CSSStyleSheet();
 sheet.replaceSync(css);root.adoptedStyleSheets=[sheet];root.innerHTML=html;me.after(host);

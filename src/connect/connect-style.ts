@@ -1,7 +1,6 @@
-// Owns how the connect page looks, alone and in a page of somebody's product. A test says when the hash in connect-page.ts
-// is not that of this text.
+// Styles of the connect page, alone and embedded. A test fails if the hash in connect-page.ts does not match this text.
 
-/** Of the block: in a shadow root it takes light or dark from the page around it. */
+/** Styles of the block. In a shadow root, light or dark follows the surrounding page. */
 export const BLOCK_STYLE = `
 :root,:host{--fg:light-dark(#16191f,#e7e9ee);--bg:light-dark(#fff,#111318);--soft:light-dark(#59606d,#a2a9b6);--line:light-dark(#dde1e7,#2d323b);--card:light-dark(#f5f6f8,#191c22);--go:light-dark(#1d4ed8,#93b4ff)}
 #connect,#connect *{box-sizing:border-box}#connect{font:16px/1.5 system-ui,sans-serif;color:var(--fg);overflow-wrap:anywhere;text-align:start}
@@ -20,5 +19,5 @@ details{padding:0;margin:.4rem 0}summary{cursor:pointer;padding:.6rem .9rem}summ
 form{display:grid;gap:.6rem}form label{font-size:.875rem;font-weight:600}form small{display:block;font-weight:400}.bad{border-left:4px solid #d92d20}#said{margin:.6rem 0}#said:empty{display:none}#said.bad{padding-left:.6rem}pre.out{background:var(--bg);max-height:24rem;overflow:auto}
 `;
 
-/** Of the page around it. */
+/** Styles of the page around the block. */
 export const PAGE_STYLE = `:root{color-scheme:light dark}body{margin:0;background:light-dark(#fff,#111318)}main{max-width:48rem;margin:auto;padding:2.5rem 1.25rem}footer{font:.8125rem/1.5 system-ui,sans-serif;color:light-dark(#59606d,#a2a9b6);margin-top:2.5rem}`;

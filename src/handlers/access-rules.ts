@@ -1,28 +1,27 @@
-// Owns what an author may say beside a tool, prompt or resource: to whom it is there, and what runs around each call.
-
 import type { Principal } from "../auth/principal.ts";
 import { omitUndefined } from "../protocol/members.ts";
 import type { Around } from "./request-scope.ts";
 
-/** Who looks, and at which tenant. */
+/** The caller and the tenant for which a definition is listed or called. */
 export interface Viewer<Settings = Tenantry.Settings> {
   readonly principal: Principal;
   readonly tenant: { readonly id: string; readonly profile: string | null };
-  /** As `ctx.settings`: read when it is looked at, and throws where it does not fit its schema. */
+  /** As `ctx.settings`. Validated when read: throws if the settings do not fit their schema. */
   readonly settings: Settings;
 }
 
 export interface AccessRules<Settings = Tenantry.Settings> {
   /**
-   * Whether it is there for this caller: it is neither listed nor called, completed or told of where this says no. Pure and
-   * synchronous, because every request asks it. Where it throws, it is not there, and `onError` hears of that.
+   * Whether the definition exists for this caller. If it returns false, the definition is not listed, called, completed
+   * or announced. Must be pure and synchronous, because every request calls it. If it throws, the definition is hidden
+   * and `onError` gets the error.
    */
   readonly visible?: (viewer: Viewer<Settings>) => boolean;
-  /** Runs around each call that finds it, inside of what the Worker and the tenant have. */
+  /** Runs around each call of this definition, inside the `around` functions of the Worker and the tenant. */
   readonly around?: Around;
 }
 
-/** What of a definition's options is not listed. */
+/** The options that are not listed. */
 export function accessRulesOf({ visible, around }: AccessRules<never>): AccessRules<never> {
   return omitUndefined({ visible, around });
 }

@@ -1,6 +1,6 @@
-// Owns what an author has run around calls, of one tool, of a tenant or of all: each is reached once for each call,
-// whatever becomes of it, and gives its outcome. Refuses to answer a call that is refused, or whose rights have ended, and
-// to wait for one that takes longer than its own time, which is what passes while nothing inside of it runs.
+// Runs the `around` functions of the Worker, the tenant and one definition. Each runs once for every call and gives its
+// outcome. No `around` can answer a call that was rejected or whose rights have ended. Each has its own time limit,
+// which excludes the time spent in `next`.
 
 import type { McpRequest } from "../protocol/mcp-request.ts";
 import type { Failure } from "../protocol/errors.ts";
@@ -11,29 +11,29 @@ import { eventOf, toErrorOutcome, type HandlerCall } from "./error-outcome.ts";
 import { runHandler } from "./run-handler.ts";
 import { Stopwatch } from "./stopwatch.ts";
 
-/** Milliseconds of its own that it has each time it runs. */
+/** Milliseconds that one `around` may take per run, without the time in `next`. */
 const MIDDLEWARE_TIMEOUT_MS = 10_000;
-/** How often each may run what is inside of it, in one call. */
+/** Most calls of `next` by one `around` in one call. */
 const MAX_RUNS = 10;
 
 export interface AroundTarget extends Omit<HandlerCall, "call"> {
   readonly call: McpRequest;
   readonly args?: JsonObject | undefined;
-  /** The innermost one: what its own author wrote around it. */
+  /** The innermost `around`: the one of the definition itself. */
   readonly own?: Around | undefined;
-  /** Whether it may run twice. */
+  /** Whether the call may run twice. */
   readonly repeatable: boolean;
-  /** What the Worker and the tenant have runs already. */
+  /** True when the Worker's and the tenant's `around` functions already run outside. */
   readonly isInner?: boolean;
 }
 
-/** `next` as it is where nothing is around it, which costs nothing. */
+/** Returns `next()` itself when there is no `around`, so such a call pays nothing. */
 export function applyAround<O extends AroundOutcome>(target: AroundTarget, next: () => Promise<O>): Promise<O> {
   const { requestScope, own, call, isInner } = target;
   if (call.lookup) call.lookup.isFound = true;
   const outer = isInner ? undefined : requestScope.around;
   if (!outer && !own) return next();
-  // An author may give back another kind than came; each method knows all of them.
+  // An author may return another kind of outcome; every method handles all of them.
   return runAround([...(outer ?? []), ...(own ? [own] : [])], target, next) as Promise<O>;
 }
 
@@ -48,11 +48,11 @@ async function runAround(arounds: readonly Around[], target: AroundTarget, next:
     return next().catch((error: unknown) => toErrorOutcome(error, target));
   };
   const outcome = await composeAround(arounds, target, innermost)();
-  // What was remembered is for who may still have it.
+  // An `around` that answers from its own cache skips the check of rights, so check them here.
   return (runs === 0 ? await requestScope.recheck(call) : undefined) ?? outcome;
 }
 
-/** For a call that is refused before it finds what it names: who is around it hears of that, and changes nothing. */
+/** For a call that is rejected before its target is found: each `around` sees the rejection and cannot change it. */
 export async function runAroundForRejection(target: RejectableTarget, outcome: CallOutcome): Promise<void> {
   const failure = outcome.kind === "failure" ? outcome : undefined;
   const rejected: RejectableTarget = { ...target, refused: failure, fixedOutcome: outcome };
@@ -63,14 +63,14 @@ interface RejectableTarget extends Omit<HandlerCall, "call"> {
   readonly call: Pick<McpRequest, "method" | "revision" | "sink">;
   readonly args?: JsonObject | undefined;
   readonly refused?: Failure | undefined;
-  /** In place of whatever is returned or thrown. */
+  /** Replaces whatever the `around` functions return or throw. */
   readonly fixedOutcome?: CallOutcome;
 }
 
 function composeAround(arounds: readonly Around[], target: RejectableTarget, innermost: Next): Next {
   const call = createAroundCall(target);
   const allowedKinds: unknown[] = ["complete", "failure"];
-  // In era 2025 a question goes out while the call runs: no call ends in one.
+  // In era 2025 a question goes out while the call runs, so no call ends with one.
   if (target.call.revision.era === "2026") allowedKinds.push("inputRequired");
   if (call.method === "tools/call") allowedKinds.push("invalidArguments");
   const { fixedOutcome, name } = target;
@@ -80,7 +80,7 @@ function composeAround(arounds: readonly Around[], target: RejectableTarget, inn
       const innerTime = new Stopwatch();
       let isTimedOut = false;
       const boundedNext = async () => {
-        // Nobody waits any more for who asks.
+        // The call was answered already; no client waits for this run.
         if (isTimedOut) throw new Error("next() was called too late: the call was answered");
         runs += 1;
         if (runs > MAX_RUNS) throw new Error(`${name}: next() was called more than ${MAX_RUNS} times`);

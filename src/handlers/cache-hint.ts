@@ -1,12 +1,15 @@
-// Owns how long clients may keep what an author's resource answers. Refuses to have anything shared that is not everybody's.
+// How long clients may cache an author's resource. Content that differs by caller is never marked as shared.
 
 import type { RequestScope } from "./request-scope.ts";
 import type { CallOutcome } from "../protocol/call-outcome.ts";
 
 export interface CacheOptions {
-  /** Milliseconds. */
+  /** Milliseconds, a whole number from 0. */
   readonly ttlMs: number;
-  /** `public`: it is the same for all callers, and may be shared where the tenant is open; `private` when absent. */
+  /**
+   * `private` by default. Use `public` if the content is the same for all callers: shared caches may then store it
+   * where the tenant is open to everyone.
+   */
   readonly scope?: "public" | "private";
 }
 

@@ -1,5 +1,4 @@
-// Owns what a handler is given as `ctx`, and what the server does with it. Members are made when first used, so that a
-// tool that only computes pays for none of them.
+// The `ctx` of one call. Members are created when first used, so that a tool that only computes pays for none of them.
 
 import type { Principal } from "../auth/principal.ts";
 import type { McpRequest } from "../protocol/mcp-request.ts";
@@ -51,7 +50,7 @@ export class CallContext implements UntypedContext {
   #loadingLevel: Promise<void> | undefined;
   readonly #queuedLogs: LogEntry[] = [];
   #isClosed = false;
-  /** How much of what was given to `waitUntil` goes on. */
+  /** Number of promises given to `waitUntil` that have not settled. */
   #pendingWork = 0;
 
   constructor(call: McpRequest, requestScope: RequestScope, elicitor: Elicitor, name: string) {
@@ -135,7 +134,7 @@ export class CallContext implements UntypedContext {
     });
   }
 
-  /** For the server: the handler has ended. What it left to `waitUntil` may still ask others. */
+  /** For the server: marks the handler as ended. Work in `waitUntil` can still fetch until it settles. */
   close(): void {
     this.#isClosed = true;
     if (this.#pendingWork === 0) this.#guardedFetch?.close();
@@ -149,7 +148,7 @@ export class CallContext implements UntypedContext {
     return this.#abort.signal;
   }
 
-  /** For the server: ends `signal`. */
+  /** For the server: aborts `signal`. */
   abort(reason: unknown): void {
     this.#abortReason ??= reason;
     this.#abort?.abort(reason);
@@ -207,7 +206,7 @@ export class CallContext implements UntypedContext {
       return;
     }
     this.#queuedLogs.push(entry);
-    // Where the level cannot be read, nothing is sent: the call must not lose its result for that.
+    // If the level cannot be read, no log is sent: the call must not lose its result for that.
     const readLevel = () => session.logLevel().catch(() => undefined);
     this.#loadingLevel ??= readLevel().then((level) => {
       this.#sessionLevel = level;
@@ -220,7 +219,7 @@ export class CallContext implements UntypedContext {
     this.#call.sink.notify("notifications/message", entry.params);
   }
 
-  /** For the server: settles when every log entry was sent or dropped; undefined when none waits. */
+  /** For the server: settles when every log entry was sent or dropped. undefined when no entry waits. */
   get pendingLogs(): Promise<void> | undefined {
     return this.#queuedLogs.length === 0 ? undefined : this.#loadingLevel;
   }
@@ -268,7 +267,7 @@ export class CallContext implements UntypedContext {
     return answers[name] as JsonObject;
   }
 
-  /** An exception in the listener goes to the author's `onError`; the call goes on. */
+  /** An exception in the listener goes to the author's `onError`; the call continues. */
   #callProgressListener(listener: NonNullable<SampleOptions["onProgress"]>, progress: JsonObject): void {
     try {
       listener(progress as unknown as ClientProgress);
@@ -277,7 +276,7 @@ export class CallContext implements UntypedContext {
     }
   }
 
-  /** For operators alone: the call goes on. */
+  /** Reports the error to operators only; the call continues. */
   #reportError(error: unknown): void {
     const requestScope = this.#requestScope;
     requestScope.hooks.onError?.(error, eventOf({ name: this.#name, call: this.#call, requestScope }));
@@ -292,12 +291,12 @@ export class CallContext implements UntypedContext {
   }
 }
 
-/** Without one its answer could not be found again. */
+/** The name is required: without it the answer cannot be found again. */
 function assertName(name: unknown): void {
   if (typeof name !== "string") throw new TypeError("a question's name comes first, a string");
 }
 
-/** What shows who calls, and what this hop says of itself. */
+/** Headers that carry credentials, and headers that this hop sets. */
 const HIDDEN_HEADERS =
   /^(?:last-event-id|(?:mcp|tenantry|cf-access)-.*)$|auth|cookie|secret|token|session|passw|credential|jwt|api.?key/;
 
@@ -305,7 +304,7 @@ function visibleHeaders(headers: Headers): Headers {
   return new Headers([...headers].filter(([name]) => !HIDDEN_HEADERS.test(name)));
 }
 
-/** The form as the protocol wants it: without the members that only validators read. */
+/** The schema without the members that only validators read, as the protocol requires for forms. */
 function formSchema({ json }: CompiledSchema): JsonObject {
   const { $schema: _dialect, additionalProperties: _closed, ...form } = json;
   return form;

@@ -1,4 +1,5 @@
-// Owns what a Worker's author wrote in code, for all of its tenants. Refuses to know which tenant has which part.
+// Everything that a Worker's author defines in code, for all tenants. Which tenant sees which part is decided
+// elsewhere.
 
 import type { TypedConfig } from "./typed-config.ts";
 import type { AccessRules } from "./access-rules.ts";
@@ -12,17 +13,17 @@ import type { Tool } from "./tool.ts";
 export interface Catalog {
   readonly server: ServerInfo;
   readonly instructions: string | undefined;
-  /** Of the protocol, that the author declares: settings by identifier. */
+  /** Protocol extensions that the author declares: settings by identifier. */
   readonly extensions?: JsonObject | undefined;
-  /** What holds for every tenant whose document says nothing else. */
+  /** Limits for every tenant whose document sets no others. */
   readonly limits?: Limits | undefined;
-  /** How what tenants say for all of it is read; without it as it was written. */
+  /** Parses the settings in tenant documents; without it they are used as written. */
   readonly settings?: TypedConfig | undefined;
-  /** Who may see any of it is said for each request, so nothing of it is for caches that many share. */
+  /** True when visibility is decided per request, so that shared caches must not store any list. */
   readonly isPrivate?: boolean;
   readonly tools: readonly Tool[];
   readonly prompts: readonly Prompt[];
-  /** Those of the three that are not there for everybody. */
+  /** The tools, prompts and resources that are not visible to everyone. */
   readonly guarded?: readonly AccessRules<never>[] | undefined;
   readonly resources: readonly (Resource | ResourceTemplate)[];
 }

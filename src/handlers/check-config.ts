@@ -1,19 +1,22 @@
-// Owns which parts of a tenant's document the author's schemas of `config` and `settings` read: for the handler that asks,
-// and beforehand, for whoever writes the document.
+// Applies the author's schemas of `config` and `settings` to a tenant's document: for a handler that reads them, and
+// for an operator who writes the document.
 
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
 import { settingOf } from "../tenants/document/visibility.ts";
 import type { ConfigViolation, TypedConfig } from "./typed-config.ts";
 import type { Catalog } from "./catalog.ts";
 
-/** A tenant under one version of its document. */
+/** A tenant and one version of its document. */
 export interface ConfiguredTenant {
   readonly catalog: Catalog;
   readonly document: TenantDocument;
   readonly tenant: { readonly id: string };
 }
 
-/** What a tool reads; undefined where nothing is written and no schema says what that means. Throws a `ConfigFault`. */
+/**
+ * The config that a tool reads; undefined when the document has none and no schema gives a default. Throws a
+ * `ConfigError`.
+ */
 export function toolConfig({ catalog, document, tenant }: ConfiguredTenant, tool: string): unknown {
   const toolSetting = settingOf(document, tool);
   const schema = catalog.tools.find(({ name }) => name === tool)?.config;
@@ -23,15 +26,15 @@ export function toolConfig({ catalog, document, tenant }: ConfiguredTenant, tool
 
 const NO_SETTINGS = {};
 
-/** Throws a `ConfigFault`. */
+/** Throws a `ConfigError`. */
 export function tenantSettings({ catalog, document, tenant }: ConfiguredTenant): unknown {
   const raw = document.settings ?? NO_SETTINGS;
   return catalog.settings ? catalog.settings.read(raw, `tenant "${tenant.id}": settings`) : raw;
 }
 
 /**
- * What of a document the schemas refuse, by field. `has`: whether the tenant has a tool. `isWhole`: nobody can write more, so
- * what is not there is refused too.
+ * The parts of a document that the schemas reject, by field. `has`: whether the tenant has a tool. `isComplete`: the
+ * document is final, so missing required parts are rejected too.
  */
 export function configErrors(
   { tools, settings }: Pick<Catalog, "tools" | "settings">,
@@ -51,7 +54,7 @@ export function configErrors(
   ];
 }
 
-/** What of a document the schemas know nothing of, by field: a name that is misspelt. */
+/** Members of a document that no schema knows, by field: usually misspelled names. */
 export function unknownConfigMembers(
   { tools, settings }: Pick<Catalog, "tools" | "settings">,
   document: TenantDocument,

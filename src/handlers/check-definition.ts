@@ -1,5 +1,5 @@
-// Owns what must hold of everything that is listed, whatever it is: texts are texts, and all of it is JSON. A client that
-// reads one wrong member refuses the whole list.
+// Rules for everything that is listed: text members are strings, and all values can be written as JSON. A client that
+// reads one wrong member may reject the whole list.
 
 import { writeJson } from "./write-json.ts";
 import { assertTypes, assertMemberTypes, assertKnownKeys } from "../protocol/members.ts";
@@ -7,8 +7,8 @@ import { assertTypes, assertMemberTypes, assertKnownKeys } from "../protocol/mem
 const ANNOTATIONS = "title readOnlyHint destructiveHint idempotentHint openWorldHint audience priority lastModified";
 
 /**
- * Throws a TypeError that names the member and the rule. `needed`: members that must be there; `known`: what may be there
- * beside what every definition may have.
+ * Throws a TypeError that names the member and the rule. `required`: members that must be present. `optional`: members
+ * allowed beside those that every definition may have; absent: unknown members are not checked.
  */
 export function checkDefinition(what: string, options: object, required: readonly string[], optional?: string): void {
   if (optional !== undefined)
@@ -31,7 +31,10 @@ function checkArgument(what: string, argument: unknown): void {
   if (complete !== undefined) checkCompleters(what, { complete }, "complete");
 }
 
-/** Throws a TypeError for a completer of what there is not, and for one that is none. `names`: with blanks between. */
+/**
+ * Throws a TypeError for a completer of an unknown name, and for one that is not a function. `names` are separated by
+ * spaces.
+ */
 export function checkCompleters(what: string, completers: object, names: string): void {
   assertKnownKeys(what, completers, names);
   for (const [name, completer] of Object.entries(completers)) {

@@ -1,11 +1,12 @@
-// Owns what TypeScript says of what a handler of a tool returns: nothing where it can be sent, else one sentence that names
-// the member. No byte of it is left in a bundle; `results.ts` holds the same rules when a call runs.
+// Type checks of a tool handler's return value. The type is `unknown` if the value can be sent, or else one sentence
+// that names the wrong member. Types only, so nothing lands in the bundle; `results.ts` enforces the same rules at run
+// time.
 
 import type { FromInput } from "./schema.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { ContentBlock, ToolContent } from "./content-block.ts";
 
-/** The whole result. `structuredContent` is given as text too where there is no `content`. */
+/** The whole result of a tool. `structuredContent` without `content` is also sent as text. */
 export interface CallToolReturn {
   readonly content?: ToolContent | undefined;
   readonly structuredContent?: unknown;
@@ -13,27 +14,32 @@ export interface CallToolReturn {
   readonly _meta?: JsonObject | undefined;
 }
 
-/** A text, content blocks, the whole result; any other object is structured content, and given as text too. */
+/** A text, content blocks, or the whole result. Any other object is structured content, and is also sent as text. */
 export type ToolReturn = string | ContentBlock | readonly ContentBlock[] | CallToolReturn | Readonly<JsonObject>;
 
-/** What TypeScript keeps of a value that is returned: `{ type: "text" }` stays that text and does not become any. */
+/**
+ * Keeps TypeScript from widening literals in a returned value: `{ type: "text" }` keeps the type "text" and does not
+ * become `string`.
+ */
 export type Returnable = string | number | boolean | bigint | symbol | null | undefined | void | object | ReturnHint;
 
-/** Literals in a type keep the literals of what is held against it. */
+/** Literals in this type make TypeScript keep the literals of a value that is checked against the type. */
 export interface ReturnHint {
   readonly [member: string]: HintedMember;
 }
 
 type HintedMember = "" | 0 | false | null | undefined | ReturnHint | readonly HintedMember[];
 
-/** `unknown` where a handler may return `Returned`, else a text that no function is: the mistake. */
+/**
+ * `unknown` if a handler may return `Returned`; otherwise a string type with the error, which no function satisfies.
+ */
 export type CheckedReturn<Output, Returned> = 0 extends 1 & Returned
   ? unknown
   : [ReturnError<Output, Returned>] extends [never]
     ? unknown
     : ReturnError<Output, Returned>;
 
-/** Of a schema that is only known when the Worker runs, its tool is asked for nothing here. */
+/** A schema that is known only at run time is not checked here. */
 type ReturnError<Output, Returned> = [unknown] extends [FromInput<Output>]
   ? UnschemedReturnError<Returned>
   : SchemedReturnError<Returned, FromInput<Output>>;
@@ -44,7 +50,7 @@ type ResultLike =
   | { readonly structuredContent: Present }
   | { readonly isError: Present };
 
-/** Without an `output` schema. */
+/** Error for a tool without an `output` schema. */
 type UnschemedReturnError<R> = R extends string
   ? never
   : R extends readonly (infer Block)[]
@@ -59,7 +65,10 @@ type UnschemedReturnError<R> = R extends string
             ? never
             : "a tool returns a text, content or an object";
 
-/** With an `output` schema: an object is the structured content, unless it says that it is the whole result. */
+/**
+ * Error for a tool with an `output` schema. An object is the structured content, unless it is marked as the whole
+ * result.
+ */
 type SchemedReturnError<R, Product> = R extends { readonly isError: infer Failed }
   ? true extends Failed
     ? ResultError<R>
@@ -90,7 +99,7 @@ type StructuredContentError<R, Product> = R extends Product
 
 type Named<What extends string, Member> = Member extends string ? `${What}: ${Member} is missing or wrong` : never;
 
-/** The members of `Wanted` that the value lacks, or has otherwise. */
+/** The members of `Wanted` that the value lacks or has with another type. */
 type MismatchedKeys<R, Wanted> = Wanted extends unknown
   ? {
       [K in keyof Wanted & string]-?: K extends keyof R
@@ -103,7 +112,9 @@ type MismatchedKeys<R, Wanted> = Wanted extends unknown
     }[keyof Wanted & string]
   : never;
 
-/** The members that `Known` does not have. Where a type has any member, none is known to be wrong. */
+/**
+ * The members that `Known` does not have. A type with an index signature yields none, because its members are unknown.
+ */
 type ExtraKeys<R, Known> = string extends keyof R
   ? never
   : {

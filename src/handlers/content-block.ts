@@ -1,9 +1,9 @@
-// Owns the content blocks that an author may return, member by member, so that a wrong one is a mistake where it is typed.
+// Content blocks that an author may return. Every member is typed, so that the editor reports a wrong one.
 // https://modelcontextprotocol.io/specification/2026-07-28/server/tools#tool-result
 
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 
-/** What every block may say of itself. */
+/** Members that every block may have. */
 export interface BlockBase {
   readonly annotations?: BlockAnnotations | undefined;
   readonly _meta?: JsonObject | undefined;
@@ -11,7 +11,7 @@ export interface BlockBase {
 
 export interface BlockAnnotations {
   readonly audience?: readonly ("user" | "assistant")[] | undefined;
-  /** 0 to 1. */
+  /** From 0 (optional) to 1 (most important). */
   readonly priority?: number | undefined;
   /** ISO 8601. */
   readonly lastModified?: string | undefined;
@@ -24,14 +24,14 @@ export interface TextBlock extends BlockBase {
 
 export interface ImageBlock extends BlockBase {
   readonly type: "image";
-  /** Base64, or bytes that are written so. */
+  /** Base64 text, or bytes, which are encoded for you. */
   readonly data: string | Uint8Array;
   readonly mimeType: string;
 }
 
 export interface AudioBlock extends BlockBase {
   readonly type: "audio";
-  /** Base64, or bytes that are written so. */
+  /** Base64 text, or bytes, which are encoded for you. */
   readonly data: string | Uint8Array;
   readonly mimeType: string;
 }
@@ -53,7 +53,7 @@ export interface EmbeddedResourceBlock extends BlockBase {
   readonly resource: EmbeddedResource;
 }
 
-/** `text`, or `blob`: Base64, or bytes that are written so. */
+/** A resource with `text`, or with `blob`: Base64 text, or bytes, which are encoded for you. */
 export interface EmbeddedResource {
   readonly uri: string;
   readonly mimeType?: string | undefined;
@@ -64,5 +64,5 @@ export interface EmbeddedResource {
 
 export type ContentBlock = TextBlock | ImageBlock | AudioBlock | ResourceLinkBlock | EmbeddedResourceBlock;
 
-/** A text is one block of it. */
+/** A string becomes one text block. */
 export type ToolContent = string | ContentBlock | readonly ContentBlock[];

@@ -1,5 +1,4 @@
-// Owns the members of `ctx`: everything a handler may use, as an interface that a test can stand in for. What it
-// does not offer, a tool cannot reach.
+// The members of `ctx`, as an interface that a test can stand in for. A handler can reach nothing else.
 
 import type { Principal } from "../auth/principal.ts";
 import type { OutboundInit } from "../outbound/guarded-fetch.ts";
@@ -19,85 +18,105 @@ export interface Root {
   readonly name?: string;
 }
 
-/** `Headers` is one, to be read only. */
+/** Read-only headers of a request; a `Headers` object fits. */
 export interface RequestHeaders extends Iterable<[string, string]> {
   get(name: string): string | null;
   has(name: string): boolean;
 }
 
 export interface UntypedContext {
+  /** The tenant of this call, and the profile of its endpoint or null. */
   readonly tenant: { readonly id: string; readonly profile: string | null };
+  /** The authenticated caller. */
   readonly principal: Principal;
-  /** The person who calls, towards the tenant's own API. Throws in a Worker without the feature `login()`. */
+  /**
+   * The caller's identity for requests to the tenant's own API. Throws a TypeError in a Worker without the feature
+   * `login()`.
+   */
   readonly identity: Identity;
-  /** The request that the client sent. */
+  /** The HTTP request that the client sent. */
   readonly request: {
     /**
-     * Without what proves who calls (keys, tokens, cookies, sessions) and what is between us and the client. Empty where a
-     * stored call runs anew, without its request.
+     * Request headers, without credentials (keys, tokens, cookies, sessions) and without headers that belong to this
+     * hop. Empty when a stored call runs again, because its request is gone.
      */
     readonly headers: RequestHeaders;
   };
-  /** As it names itself, at most 64 characters each: nothing proves it. undefined where it is not known. */
+  /**
+   * Name and version that the client reports, at most 64 characters each. Nothing proves them. undefined if unknown.
+   */
   readonly client: ClientInfo | undefined;
   /** The request's `_meta` without the protocol's own members. */
   readonly meta: JsonObject;
-  /** By which this request is found in the logs, and which clients may be told. */
+  /** Id of this request in the logs. It is safe to show to clients. */
   readonly requestId: string;
-  /** This tenant's configuration of this tool, frozen: other calls read the same. undefined where there is none. */
+  /** The tenant's configuration of this tool, or undefined. Frozen, because other calls read the same object. */
   readonly config: unknown;
-  /** What the tenant says for everything in code, frozen; an empty object where it says nothing. */
+  /** The tenant's settings, shared by all definitions in code. Frozen; an empty object if the tenant has none. */
   readonly settings: unknown;
   /** The Worker's bindings. */
   readonly env: unknown;
-  /** The tenant's stored resources, as far as the caller sees them. */
+  /** The tenant's stored resources that the caller may see. */
   readonly resources: ResourceStore;
-  /** Aborts when the call is cancelled, when its time is over, and when this run of it ends at a question. */
+  /**
+   * Aborts when the call is cancelled, when it exceeds its time limit, and when this run ends to ask the client a
+   * question.
+   */
   readonly signal: AbortSignal;
   /**
-   * The tenant's own secret of this name, else the Worker's named `TENANT__NAME` in upper case; never another tenant's.
-   * Throws where there is none. Ask for it where it is used, so that one that was replaced or deleted is not used.
+   * Resolves to the tenant's own secret of this name, or else to the Worker's secret `TENANT__NAME` (upper case). Never
+   * resolves to another tenant's secret. Rejects if there is none. Read the secret each time you use it, so that a
+   * replaced or deleted one is not used again.
    */
   secret(name: string): Promise<string>;
   /**
-   * As the global `fetch`, ended by `signal` and by a signal of its own, for URLs that may come from anybody: https to
-   * public addresses, looked at again at every redirect. Rejects with an OutboundError for what is refused.
+   * Like the global `fetch`, for URLs that may come from an attacker: only https to public addresses, checked again at
+   * every redirect. Rejects with an `OutboundError` when it blocks a request. Aborts with `ctx.signal` and with a
+   * signal of its own, if you pass one.
    */
   fetch(input: RequestInfo | URL, init?: OutboundInit): Promise<Response>;
-  /** Goes on with the work after the answer, for 30 seconds at most. Where it fails, the Worker's `onError` hears of it. */
+  /** Continues work after the response, for at most 30 seconds. A rejection is reported to the Worker's `onError`. */
   waitUntil(work: Promise<unknown>): void;
   /**
-   * Keeps what is too large for a result, such as a report, for the caller alone; a tool returns the block that it gives.
-   * 20 of them and 4 MiB at once for one caller: the oldest make room. Throws in a Worker without `links()` or `gateway()`.
+   * Stores a body that is too large for a result, such as a report, for this caller only. Return the resulting block
+   * from a tool. Each caller can have 20 links and 4 MiB in total; the oldest are deleted to make room. Rejects with a
+   * TypeError in a Worker without `links()` or `gateway()`.
    */
   link(body: string | Bytes, options: LinkOptions): Promise<ResourceLinkBlock>;
-  /** Sent only to a client that asked for progress; a value that does not grow is dropped. */
+  /** Reports progress, if the client asked for it. A value that does not grow is dropped. */
   progress(progress: number, total?: number, message?: string): void;
-  /** Sent only to a client that asked for this level; `data` is any JSON. */
+  /** Sends a log message, if the client asked for this level. `data` is any JSON value. */
   log(level: LogLevel, data: unknown, logger?: string): void;
   /**
-   * Tells whoever listens that a list changed, or the content of resources. Changes of what is stored are told without
-   * it; this is for lists and resources in code that depend on something else. Throws a TypeError for what is no URI.
+   * Notifies subscribers that a list or the content of resources changed. Call it for lists and resources in code that
+   * depend on other data; changes of stored resources are announced for you. Rejects with a TypeError for an invalid
+   * URI.
    */
   announce(changed: Announcement): Promise<void>;
-  /** Whether this client can be asked. */
+  /** Whether the client supports this kind of question. */
   can(capability: ClientCapability): boolean;
   /**
-   * Asks the person with a form or a URL. The name must be unique within the call: it finds the answer when the handler
-   * runs again. Throws where the client cannot be asked.
+   * Asks the person with a form or a URL. `name` must be unique within the call: it finds the answer when the handler
+   * runs again. Rejects if the client does not support it.
    */
   elicit(name: string, options: ElicitOptions): Promise<ElicitAnswer>;
-  /** Asks the client's model; `params` as in sampling/createMessage. Only in era 2025 can a client report progress. */
+  /**
+   * Asks the client's model. `params` are those of sampling/createMessage. Clients can report progress only in era
+   * 2025.
+   */
   sample(name: string, params: JsonObject, options?: SampleOptions): Promise<JsonObject>;
   /** Asks for the folders that the client works in. */
   roots(name?: string): Promise<readonly Root[]>;
-  /** Asks several questions at once, in wire form and by name; gives all the answers. */
+  /** Asks several questions at once, in wire form and by name. Resolves to all the answers, by the same names. */
   ask(questions: Readonly<Record<string, Question>>): Promise<Record<string, JsonObject>>;
-  /** Work whose result, as JSON, is kept for when the handler runs again after a question; done at least once. */
+  /**
+   * Runs `make` and stores its result as JSON, so that a later run of the handler gets the result without the work.
+   * `make` runs at least once.
+   */
   memo<T>(name: string, make: () => T | Promise<T>): Promise<T>;
   /**
-   * Work that is done at most once, however often the handler runs; its result is kept as JSON. Throws where an earlier
-   * run began it and nobody knows whether it was done.
+   * Runs `act` at most once, however often the handler runs, and stores its result as JSON. Rejects if an earlier run
+   * started `act` and its outcome is unknown.
    */
   once<T>(name: string, act: () => T | Promise<T>): Promise<T>;
 }

@@ -1,13 +1,13 @@
-// Owns what becomes of a mistake in a definition. In a deployment it is thrown, so that the deployment is refused.
-// Under `wrangler dev` that would end the process at every typo: there it is kept, and answers every request.
+// Handles errors in definitions. A deployed Worker throws them, so that the deployment fails. Under `wrangler dev`
+// throwing would end the process at every typo, so errors are stored and answer every request.
 
 declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
-/** Bound: as many as the definitions of a script. */
+/** Bound: the number of definitions in a script. */
 const errors: Error[] = [];
 
 /**
- * Whether this was built to be deployed. wrangler writes the value into the bundle in the place of `process.env.NODE_ENV`. Elsewhere
+ * Whether this bundle was built for deployment. wrangler replaces `process.env.NODE_ENV` with the value. Elsewhere
  * `process` may be absent.
  */
 export function isProduction(): boolean {
@@ -18,7 +18,7 @@ export function isProduction(): boolean {
   }
 }
 
-/** Asked by itself: a bundler sees then what a deployment has no use for. */
+/** A separate function, so that a bundler can drop the code that a deployment does not use. */
 function isDevelopment(): boolean {
   try {
     return process.env.NODE_ENV === "development";
@@ -27,7 +27,10 @@ function isDevelopment(): boolean {
   }
 }
 
-/** What `make` returns. Under `wrangler dev` undefined where it threw: then nothing is served that could meet it. */
+/**
+ * Returns the result of `make`. Under `wrangler dev` it returns undefined if `make` throws: the Worker then serves
+ * nothing that could read the value.
+ */
 export function createDefinition<T>(make: () => T): T {
   try {
     return make();
@@ -38,7 +41,7 @@ export function createDefinition<T>(make: () => T): T {
   }
 }
 
-/** The mistakes that were kept. While there is one, the Worker answers every request with it. */
+/** The stored errors. While there is one, the Worker answers every request with it. */
 export function definitionErrors(): readonly Error[] {
   return errors;
 }

@@ -1,5 +1,5 @@
-// Owns how a question reads in a revision that lacks words for it, and how the answer to that is read back. Refuses to leave
-// out of a question what was asked: then it cannot be put.
+// Rewrites a question for a protocol revision that lacks some of its features, and converts the answer back. No part of
+// a question is dropped: a question that cannot be rewritten fails.
 
 import type { RevisionFeatures } from "../protocol/revisions.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
@@ -13,7 +13,9 @@ interface Property extends JsonObject {
 
 type Form = { readonly properties?: Readonly<Record<string, Property>> } | undefined;
 
-/** The params as the dialect has them. Throws a MissingCapability where it has no words for them at all. */
+/**
+ * The params in the form of the client's revision. Throws a MissingCapabilityError if the revision cannot express them.
+ */
 export function downgradeQuestion(
   { params }: Question,
   { audio, enumTitles: choices, version: revision }: RevisionFeatures,
@@ -26,7 +28,7 @@ export function downgradeQuestion(
       requestedSchema: { ...form, properties: mapMembers((form as Form)?.properties, flattenProperty) },
     };
   if (!Array.isArray(messages)) return params;
-  // One message for each of its blocks: the model reads the same.
+  // One message per block. The model reads the same content.
   const single = (messages as readonly JsonObject[]).flatMap((message) =>
     [message.content].flat().map((content) => ({ ...message, content })),
   );
@@ -35,7 +37,7 @@ export function downgradeQuestion(
   return { ...params, messages: single };
 }
 
-/** Titles as `enumNames`; several of some as a text with commas, as people write them. */
+/** Writes titles as `enumNames`. A multiple choice becomes a text with commas between the values. */
 function flattenProperty({ oneOf, items, ...property }: Property): JsonObject {
   if (oneOf) return { ...property, enum: oneOf.map((one) => one.const), enumNames: oneOf.map(({ title }) => title) };
   if (property.type !== "array") return property;
@@ -44,7 +46,7 @@ function flattenProperty({ oneOf, items, ...property }: Property): JsonObject {
   return { type: "string", title, description: `${String(description)} (with commas: ${names.join(", ")})`.trim() };
 }
 
-/** The result with lists where the question as its author wrote it has them. */
+/** The result with lists where the author's question has lists. */
 export function upgradeAnswer({ params }: Question, result: JsonObject): JsonObject {
   const properties = (params?.requestedSchema as Form)?.properties;
   const toList = (value: unknown, name: string) =>

@@ -1,5 +1,6 @@
-// Owns what a handler asks a person, and what it is answered: content as the author's schema reads it, with its defaults, and
-// held to rules that JSON Schema cannot say. Those that it can say were checked before: an answer that breaks one is none.
+// Types of the questions to a person and of their answers. Accepted content is parsed by the author's schema, with its
+// defaults and with rules that JSON Schema cannot express. JSON Schema rules are checked earlier: content that breaks
+// one does not count as an answer.
 
 import { AppError } from "../protocol/app-error.ts";
 import type { AnySchema, CompiledSchema, Infer } from "./schema.ts";
@@ -7,16 +8,21 @@ import type { AnySchema, CompiledSchema, Infer } from "./schema.ts";
 export type ElicitOptions<Schema = AnySchema> =
   | {
       readonly message: string;
-      /** zod or JSON Schema: a flat object of primitive members. */
+      /** zod or JSON Schema: a flat object with primitive members. */
       readonly schema: Schema;
     }
-  | { readonly message: string; readonly url: string };
+  | {
+      readonly message: string;
+      /** Page that the person opens in a browser. Use it for data that must not pass through the client. */
+      readonly url: string;
+    };
 
+/** The person's answer. `content` is the filled-in form, parsed by the schema. */
 export type ElicitAnswer<Content = Record<string, unknown>> =
   | { readonly action: "accept"; readonly content: Content }
   | { readonly action: "decline" | "cancel" };
 
-/** What somebody accepted; where the schema does not say, and at a URL, any object. */
+/** The accepted content. Any object when the schema gives no type, or for a URL. */
 export type ElicitedContent<Schema> = [Schema] extends [never]
   ? Record<string, unknown>
   : Infer<Schema> extends object

@@ -1,5 +1,5 @@
-// Owns how a handler asks its client, and the questions of era 2026: earlier answers ride in a sealed state, the
-// handler runs again with them, and the first question without an answer ends the call with input_required.
+// How a handler asks its client, and the implementation for era 2026. Earlier answers travel in a sealed state, and the
+// handler runs again with them. The first question without an answer ends the call with input_required.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
 
 import { canonicalJson, digest } from "../auth/seal.ts";
@@ -8,18 +8,18 @@ import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { capabilityOf, isValidAnswer, type Question } from "./question.ts";
 import { runOnce, toJsonValue, type IdempotencyStore } from "./idempotency.ts";
 
-/** How far a call has come: what `requestState` carries, apart from what binds it to its request. */
+/** Progress of a call: the content of `requestState`, without the parts that bind it to its request. */
 export interface ReplayState {
-  /** Names the call in its claims; made when the call first ends at a question or at `once`. */
+  /** Identifies the call in its `once` claims. Created when the call first ends at a question or at `once`. */
   readonly nonce: string;
   readonly round: number;
   readonly answers: Readonly<Record<string, { readonly digest: string; readonly answer: JsonObject }>>;
-  /** The digest of each question that was asked, by the question's name. */
+  /** Digest of each question that was asked, by the question's name. */
   readonly asked: Readonly<Record<string, string>>;
   readonly memos: Readonly<Record<string, unknown>>;
 }
 
-/** Thrown into the handler by a question that this client cannot be asked. */
+/** Thrown into the handler when this client does not support the question. */
 export class MissingCapabilityError extends Error {
   override readonly name = "MissingCapability";
   readonly capability: ClientCapability;
@@ -32,16 +32,16 @@ export class MissingCapabilityError extends Error {
 /** How a handler asks. Both eras implement it; a tool cannot tell them apart. */
 export interface Elicitor {
   can(capability: ClientCapability): boolean;
-  /** Answers by name, each to its question. `heard` receives the client's progress; era 2026 has none. */
+  /** Resolves to the answers, by name. `onProgress` receives the client's progress; era 2026 has none. */
   ask(
     questions: Readonly<Record<string, Question>>,
     onProgress?: (progress: JsonObject) => void,
   ): Promise<Record<string, JsonObject>>;
   memo(name: string, compute: () => unknown): Promise<unknown>;
   once(name: string, work: () => unknown): Promise<unknown>;
-  /** Whether the handler waits for something that this request cannot bring: it never goes on. */
+  /** True when the handler waits for an answer that this request cannot bring, so that this run never continues. */
   readonly suspended: boolean;
-  /** Milliseconds that it waited for its client so far, which do not count towards the tool's time limit. */
+  /** Milliseconds spent waiting for the client so far. They do not count towards the tool's time limit. */
   waitedMs(): number;
   onSuspend(listener: () => void): void;
 }
@@ -54,13 +54,13 @@ interface ReplayDraft {
 }
 
 /**
- * The first question without an answer suspends the handler for good: its promise never settles. The client's next
- * request runs the handler again from its beginning, and finds earlier answers by name and digest. `memo` and `once`
- * keep what must not come out differently, or happen again, in that run.
+ * Era 2026. The first question without an answer suspends the handler for good: its promise never settles. The client's
+ * next request runs the handler again from its beginning and finds earlier answers by name and digest. `memo` and
+ * `once` store results that must not differ, and work that must not repeat, in that run.
  */
 export class ReplayElicitor implements Elicitor {
   readonly #capabilities: JsonObject;
-  /** Of earlier runs of the call. */
+  /** State from earlier runs of the call. */
   readonly earlierState: ReplayState | undefined;
   readonly #newAnswers: JsonObject;
   readonly #idempotency: IdempotencyStore;
@@ -80,7 +80,7 @@ export class ReplayElicitor implements Elicitor {
     this.#idempotency = idempotency;
   }
 
-  /** Made when first used: most handlers ask nothing. */
+  /** Created when first used: most handlers ask nothing. */
   get #draft(): ReplayDraft {
     const { answers = {}, memos = {} } = this.earlierState ?? {};
     return (this.#lazyDraft ??= {
@@ -128,7 +128,7 @@ export class ReplayElicitor implements Elicitor {
     if (earlier?.digest === key) return earlier.answer;
     const earlierDigest =
       this.earlierState && Object.hasOwn(this.earlierState.asked, name) ? this.earlierState.asked[name] : undefined;
-    // The question was asked in other words before: the client's answer was given to those.
+    // The question was asked in other words before, and the client's answer belongs to those.
     if (earlierDigest !== undefined && earlierDigest !== key) return undefined;
     const newAnswer = Object.hasOwn(this.#newAnswers, name) ? this.#newAnswers[name] : undefined;
     if (!isValidAnswer(question, newAnswer)) return undefined;
@@ -149,7 +149,8 @@ export class ReplayElicitor implements Elicitor {
     const key = `once ${name}`;
     const { memos } = this.#draft;
     if (Object.hasOwn(memos, key)) return memos[key];
-    // Without a state there is no nonce to claim under. The client, asked nothing, comes back with one at once.
+    // Without a state there is no nonce for a claim. The client has no question to answer and returns with a state at
+    // once.
     if (!this.earlierState) return this.#suspend();
     const { nonce } = this.earlierState;
     memos[key] = await runOnce(this.#idempotency, { nonce, name }, work);
@@ -159,18 +160,18 @@ export class ReplayElicitor implements Elicitor {
   #suspend(): Promise<never> {
     this.suspended = true;
     for (const listener of this.#listeners.splice(0)) listener();
-    // A new promise each time: one that all handlers waited for would keep all of them in memory.
+    // A new promise each time: one shared promise would keep all waiting handlers in memory.
     return new Promise<never>(() => {});
   }
 
-  /** The questions for the client, by name; undefined when it only has to come back with the state. */
+  /** The questions for the client, by name. undefined when the client only has to return with the state. */
   get inputRequests(): Record<string, JsonObject> | undefined {
     const entries = Object.entries(this.#draft.unanswered);
     if (entries.length === 0) return undefined;
     return Object.fromEntries(entries.map(([name, { question }]) => [name, { ...question }]));
   }
 
-  /** What to seal when the call ends at a question. */
+  /** The state to seal when the call ends at a question. */
   get replayState(): ReplayState {
     const { answers, memos, unanswered: missing } = this.#draft;
     const asked = Object.entries(missing).map(([name, { digest: key }]) => [name, key] as const);
@@ -184,7 +185,7 @@ export class ReplayElicitor implements Elicitor {
   }
 }
 
-/** A copy without a prototype, so that any text can be a name, `__proto__` too. */
+/** A copy without a prototype, so that any text can be a name, even `__proto__`. */
 export function withoutPrototype<T>(entries: Readonly<Record<string, T>>): Record<string, T> {
   return Object.assign(Object.create(null) as Record<string, T>, entries);
 }

@@ -1,15 +1,14 @@
-// Owns the bytes of content blocks: whoever makes an image gives it as it is, and it is written in base64 here. Refuses to
-// read anything else of a block.
+// Writes bytes in content blocks as base64. No other member of a block is read.
 
 import { toBase64 } from "../auth/seal.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 
-/** The same blocks where none has bytes, which costs nothing. */
+/** Returns the same array when no block has bytes, so such results pay nothing. */
 export function encodeBlocks(blocks: readonly unknown[]): readonly unknown[] {
   return blocks.some((block) => isObject(block) && findBytes(block)) ? blocks.map(encodeBlock) : blocks;
 }
 
-/** `data` of an image or audio, and `blob` of an embedded resource. */
+/** Encodes `data` of an image or audio, and `blob` of an embedded resource. */
 export function encodeBlock(block: unknown): unknown {
   const bytesMember = isObject(block) && findBytes(block);
   if (!bytesMember) return block;

@@ -1,5 +1,5 @@
-// Owns what becomes of what was thrown in the author's code, in tools, prompts and resources alike: what its client is
-// told, and whether operators are. Only a UserError says for itself what is shown; any other has an id in the logs.
+// Turns an error thrown in an author's code into the client's outcome, and decides whether operators are told. Only a
+// UserError is shown to the client; any other error is shown as an id, under which the logs have it.
 
 import { AppError } from "../protocol/app-error.ts";
 import type { McpRequest } from "../protocol/mcp-request.ts";
@@ -15,17 +15,17 @@ import type { CallEvent, RequestScope } from "./request-scope.ts";
 import { MissingCapabilityError } from "./elicitor.ts";
 import { InvalidCursorError } from "./resource-store.ts";
 
-/** A call of something that an author wrote. */
+/** A call of an author's tool, prompt, resource or completer. */
 export interface HandlerCall {
-  /** As its source calls it. */
+  /** The name that its source uses. */
   readonly name: string;
   readonly call: Pick<McpRequest, "method" | "revision">;
   readonly requestScope: RequestScope;
-  /** Its results fit a schema, which no error does. */
+  /** True when results must fit a schema. An error never fits it. */
   readonly hasOutput?: boolean | undefined;
 }
 
-/** `requestId` is made when it is read: most calls need none. */
+/** `requestId` is a getter, because most calls need no id. */
 export function eventOf({
   name,
   call,
@@ -44,7 +44,7 @@ export function eventOf({
   };
 }
 
-/** What the client is told of it; operators are told of what is not the client's to know. */
+/** The outcome for the client. Operators get the errors that the client must not see. */
 export function toErrorOutcome(error: unknown, handlerCall: HandlerCall): CallOutcome {
   const { name, call, requestScope } = handlerCall;
   const isTool = call.method === "tools/call";
@@ -66,7 +66,7 @@ export function toErrorOutcome(error: unknown, handlerCall: HandlerCall): CallOu
   );
 }
 
-/** `ctx.resources.list` was given what the client sent. */
+/** The handler passed the client's cursor to `ctx.resources.list`. */
 const CURSOR_VIOLATION = {
   path: "cursor",
   expected: "one of this list",
@@ -74,7 +74,7 @@ const CURSOR_VIOLATION = {
   message: "cursor: is not one of this list",
 };
 
-/** undefined: its data cannot be written as JSON, which is a fault. */
+/** Returns undefined when `data` cannot be written as JSON. That is a bug in the handler. */
 function userErrorOutcome(
   { message, data }: UserError,
   { call, hasOutput = false }: HandlerCall,
@@ -94,7 +94,7 @@ function userErrorOutcome(
 
 declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
-/** Whoever calls can do nothing about it but tell an operator the id. */
+/** The client can only report the id to an operator, so the text holds nothing else. */
 function internalErrorOutcome(requestId: string, isTool: boolean): CallOutcome {
   const text = `Internal error: ${logName()} says why, under request ${requestId}`;
   return isTool ? toolError(text) : failure("internal", text, { requestId });
@@ -102,7 +102,7 @@ function internalErrorOutcome(requestId: string, isTool: boolean): CallOutcome {
 
 function logName(): string {
   try {
-    // wrangler writes the mode in its place. Elsewhere `process` may be absent.
+    // wrangler replaces this with the mode. Elsewhere `process` may be absent.
     if (process.env.NODE_ENV === "development") return "the terminal of wrangler";
   } catch {
     // There is no `process`.

@@ -1,21 +1,21 @@
-// Owns what a handler does at most once, in either era: claimed in the authority before it is begun, settled after it.
+// `once` for both eras: the tenant object records a claim before the work starts, and its result afterwards.
 
 import { UserError } from "../protocol/user-error.ts";
 
-/** What was done once may have been done: whoever calls has to look before they try again, and so has the operator. */
+/** The work may have been done. The client must check before retrying, and the operator is told too. */
 class UnknownOutcomeError extends UserError {
   override readonly isLogged = true;
 }
 
-/** The authority's half of `once`. */
+/** The tenant object's part of `once`. */
 export interface IdempotencyStore {
   claim(nonce: string, name: string): Promise<{ state: "claimed" | "unknown" } | { state: "settled"; value: string }>;
   settle(nonce: string, name: string, value: string): Promise<void>;
 }
 
 /**
- * What `act` returned, now or in an earlier try of the same call. Throws where an earlier try claimed it and did not
- * say what came of it: the work may have been done, so it is not done again.
+ * Resolves to the result of `work`, from this run or from an earlier run of the same call. Throws if an earlier run
+ * claimed it and recorded no result: the work may have been done, so it is not done again.
  */
 export async function runOnce(
   claims: IdempotencyStore,
@@ -34,7 +34,7 @@ export async function runOnce(
   return value;
 }
 
-/** The value as JSON gives it back; undefined becomes null. Throws for what cannot be written as JSON. */
+/** The value after a round trip through JSON; undefined becomes null. Throws if the value cannot be written as JSON. */
 export function toJsonValue(value: unknown): unknown {
   return value === undefined ? null : JSON.parse(JSON.stringify(value));
 }

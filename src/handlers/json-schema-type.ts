@@ -1,7 +1,7 @@
-// Owns what TypeScript knows of a value from its JSON Schema, when the schema is a literal: no byte of it is left in a
-// bundle. Keywords that it does not know (`allOf`, `$ref`, patterns) narrow nothing; the validator holds them all.
+// Infers the type of a value from a literal JSON Schema. Types only, so nothing lands in the bundle. Keywords that the
+// types do not support (`allOf`, `$ref`, patterns) narrow nothing; the validator enforces them all.
 
-/** The values of a JSON Schema that is written in place, or with `as const`; `unknown` where a schema does not say. */
+/** The values of a JSON Schema that is written inline or with `as const`; `unknown` where the schema does not say. */
 export type FromJsonSchema<S> = S extends { readonly const: infer Value }
   ? Value
   : S extends { readonly enum: readonly (infer Value)[] }
@@ -16,7 +16,7 @@ export type FromJsonSchema<S> = S extends { readonly const: infer Value }
 
 type OneOf<Option> = Option extends unknown ? FromJsonSchema<Option> : never;
 
-/** What has no `type` here is a schema of which only the form is known: `JsonObject`, for example. */
+/** A schema without a literal `type`, such as one typed as `JsonObject`, gives `unknown`. */
 type OfType<Type, S> = Type extends "string"
   ? string
   : Type extends "number" | "integer"
@@ -49,7 +49,7 @@ type OfOthers<S> = S extends { readonly additionalProperties: infer Other extend
   ? Record<string, FromJsonSchema<Other>>
   : Record<string, unknown>;
 
-/** A member with a default is there: it is filled in before the handler sees the arguments. */
+/** A member with a default is always present: the default is filled in before the handler gets the arguments. */
 type IsRequired<S, Members, Name extends keyof Members, Yes, No = never> = S extends {
   readonly required: readonly (infer Required)[];
 }

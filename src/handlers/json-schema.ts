@@ -1,5 +1,5 @@
-// Owns plain JSON Schema 2020-12 for tools: validation without eval, which Workers forbid, and applying defaults.
-// Refuses to fetch: a $ref that leaves the schema is an error at definition.
+// JSON Schema for tools: validation without eval, which Workers forbid, and defaults. Nothing is fetched: a $ref that
+// leaves the schema is an error at definition.
 
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { Violation } from "../protocol/call-outcome.ts";
@@ -21,15 +21,15 @@ const DIALECTS: ReadonlyMap<string, SchemaDraft> = new Map([
   ["http://json-schema.org/draft-04/schema", "4"],
 ]);
 
-/** Of a value with more members only the first fault is reported: looking for all can take very long. */
+/** Values with more members report only the first violation: finding all can take very long. */
 const MAX_FULL_CHECK = 1000;
 
 /**
- * A validator: the violations of a value, none for a valid one. Throws a TypeError that names the member and the rule
- * when the schema cannot be used: then no value could be validated by it, here or by a client that reads it in a list.
+ * Returns a validator: a function that lists the violations of a value. Throws a TypeError that names the member and
+ * the rule for an unusable schema, which neither this server nor a client that lists it could validate with.
  */
 export function compileJsonSchema(schema: JsonObject): (value: unknown) => readonly Violation[] {
-  // A copy, as clients will read it.
+  // A copy, in the form that clients will read.
   const copy = JSON.parse(writeJson(schema)) as JsonObject;
   const draft = draftOf(copy);
   const subschemas = subschemasOf(copy);
@@ -50,7 +50,7 @@ export function compileJsonSchema(schema: JsonObject): (value: unknown) => reado
     });
     return violations;
   };
-  // What the checks above do not know of throws now, and not in a call.
+  // Validates once now, so that errors which the checks above miss are thrown here and not in a call.
   violationsIn({}, true);
   return (value) => {
     const firstViolation = violationsIn(value, true);
@@ -60,14 +60,13 @@ export function compileJsonSchema(schema: JsonObject): (value: unknown) => reado
   };
 }
 
-/** The draft that the schema is written in. */
 function draftOf({ $schema }: JsonObject): SchemaDraft {
   const draft = typeof $schema === "string" ? DIALECTS.get($schema.replace(/#$/, "")) : "2020-12";
   if (draft === undefined) throw new TypeError(`unsupported JSON Schema dialect ${String($schema)}`);
   return draft;
 }
 
-/** Whether a value holds at most this many values, itself included, at any depth. */
+/** Whether a value holds at most `limit` values, itself included, at any depth. */
 export function hasAtMost(limit: number, value: unknown): boolean {
   const members: unknown[] = [value];
   for (const member of members) {
@@ -102,7 +101,7 @@ export function typeName(value: unknown): string {
   return value === undefined ? "nothing" : jsonTypeOf(value);
 }
 
-/** A copy in which absent properties have their schema's `default`; the same value where there is none to apply. */
+/** A copy in which absent properties have their schema's `default`. Returns the same value if no default applies. */
 export function applyDefaults(schema: unknown, value: unknown): unknown {
   if (!isObject(schema)) return value;
   if (Array.isArray(value) && isObject(schema.items)) return value.map((item) => applyDefaults(schema.items, item));

@@ -1,5 +1,3 @@
-// Owns `definePrompt`: what the author of a prompt writes, and the definition that is listed.
-
 import type { RequestScope } from "./request-scope.ts";
 import { accessRulesOf, type AccessRules } from "./access-rules.ts";
 import { DEFAULT_TIMEOUT_MS, runHandlerCall } from "./run-handler-call.ts";
@@ -15,33 +13,44 @@ import { checkDefinition } from "./check-definition.ts";
 import { createDefinition } from "./definition-errors.ts";
 import { promptResult, type PromptReturn } from "./results.ts";
 
-/** `Name`: of all the arguments of the prompt, of which a completer is told what was chosen before. */
+/**
+ * One argument of a prompt. `Name` is the union of the prompt's argument names: a completer gets the values already
+ * chosen, by these names.
+ */
 export interface PromptArgument<Name extends string = string> {
   readonly title?: string;
   readonly description?: string;
+  /** Whether a call must give the argument; false by default. */
   readonly required?: boolean;
+  /** Proposes values while a person types the argument. */
   readonly complete?: Completer<Name>;
 }
 
-/** What a handler receives: an argument that is not required may be absent. */
+/** The arguments that a handler receives. An argument that is not required may be undefined. */
 export type PromptArguments<Declared> = {
   readonly [Name in keyof Declared]: Declared[Name] extends { readonly required: true } ? string : string | undefined;
 };
 
 type DeclaredArguments = Readonly<Record<string, Omit<PromptArgument, "complete"> & { readonly complete?: unknown }>>;
 
-/** `Name`: of all arguments, known before a completer is looked at. */
+/** `Name` is the union of the argument names. It is inferred before the completers are. */
 export interface PromptOptions<
   Declared = DeclaredArguments,
   Name extends string = string,
   Env = Cloudflare.Env,
   Settings = Tenantry.Settings,
 > extends AccessRules<Settings> {
+  /** Unique name, 1 to 128 characters. */
   readonly name: string;
+  /** Name shown to people. */
   readonly title?: string;
+  /** `title`, or else `name`, by default. */
   readonly description?: string;
+  /** Icons as in the protocol: objects with `src`, and optionally `mimeType`, `sizes` and `theme`. */
   readonly icons?: readonly JsonObject[];
+  /** The arguments by name. Their values are texts. */
   readonly arguments?: Declared & { readonly [One in Name]: PromptArgument<Name> };
+  /** Returns the messages, within 60 seconds. A thrown `UserError` becomes an error with its text. */
   readonly handler: (
     args: PromptArguments<Declared>,
     ctx: Context<Env, Settings>,
@@ -53,7 +62,7 @@ export interface Prompt<in Env = Cloudflare.Env, in Settings = Tenantry.Settings
   readonly kind: "prompt";
 }
 
-/** Throws a TypeError that names the prompt and the rule when the definition cannot be served. */
+/** Defines a prompt. Throws a TypeError that names the prompt and the rule when the definition is invalid. */
 export function definePrompt<
   const Declared extends DeclaredArguments = typeof NO_PROMPT_ARGUMENTS,
   Name extends string = string,
@@ -65,13 +74,13 @@ export function definePrompt<
 
 declare const NO_PROMPT_ARGUMENTS: { readonly [name in never]: never };
 
-/** What was written, whatever TypeScript makes of its functions. */
+/** The options with untyped functions. */
 interface UntypedPromptOptions extends Omit<PromptOptions, "arguments" | "handler"> {
   readonly arguments?: Readonly<Record<string, PromptArgument>>;
   readonly handler: (args: Record<string, string>, ctx: Context) => PromptReturn | Promise<PromptReturn>;
 }
 
-/** As `definePrompt`, for a prompt that is not code: its mistakes are thrown under `wrangler dev` too. */
+/** Like `definePrompt`, for a prompt that does not come from code: throws its errors under `wrangler dev` too. */
 export function createPrompt(options = {} as UntypedPromptOptions): Prompt<never, never> {
   const { name, title, description, icons } = options;
   checkDefinition(`prompt "${name}"`, options, ["name", "handler"], "arguments handler");

@@ -1,10 +1,10 @@
-// Owns what code may say of changes that nobody stored, and saying it to whoever listens. Refuses what is no URI.
+// Announces changes of lists and resources in code, which no write to storage announces.
 
 import { parseUri } from "../protocol/uri.ts";
 import { createChangeClient } from "../tenants/object/change-rpc.ts";
 import type { TenantStub } from "../tenants/object/tenant-uid.ts";
 
-/** What changed: lists as a whole, and in `updated` the URIs of resources whose content did. */
+/** The changes to announce: whole lists by kind, and in `updated` the URIs of resources whose content changed. */
 export interface Announcement {
   readonly tools?: boolean;
   readonly prompts?: boolean;
@@ -12,7 +12,7 @@ export interface Announcement {
   readonly updated?: readonly string[];
 }
 
-/** `content`: the object that keeps the tenant's content. Throws a TypeError for what is no URI. */
+/** `content` is the stub of the object that stores the tenant's content. Throws a TypeError for an invalid URI. */
 export async function publishChanges(content: TenantStub, changes: Announcement): Promise<void> {
   const sections = (["tools", "prompts", "resources"] as const).filter((section) => changes[section]);
   const uris = (changes.updated ?? []).map((uri) => {

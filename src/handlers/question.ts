@@ -1,5 +1,5 @@
-// Owns what a question to a client is, and what counts as an answer to one: the right shape, and for a form, content
-// that fits the form. Refuses to ask: interviews do, and ask again where an answer does not count.
+// A question to a client, and the check of its answer: it must have the right shape, and a form's content must fit the
+// form. The elicitors ask, and repeat a question whose answer is invalid.
 
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { ClientCapability } from "../protocol/meta.ts";
@@ -10,7 +10,7 @@ export interface Question {
   readonly params?: JsonObject;
 }
 
-/** What a client must have declared to be asked this question. */
+/** The capability that a client must declare to get this question. */
 export function capabilityOf(question: Question): ClientCapability {
   switch (question.method) {
     case "elicitation/create":

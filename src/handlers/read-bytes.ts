@@ -1,10 +1,8 @@
-// Owns bytes as handlers have them, and reading them whole. Refuses to hold more of them than it was told.
-
 export type Bytes = Uint8Array | ArrayBuffer | Blob | ReadableStream<Uint8Array>;
 
 /**
- * Rejects with a TypeError for what has no bytes, with a RangeError for more than `most` of them, and with the signal's reason
- * where that ends first: what came until then is not the whole.
+ * Reads a body whole. Rejects with a TypeError if the body has no bytes, with a RangeError if it has more than
+ * `maxBytes`, and with the signal's reason if the signal aborts first, because the body is then incomplete.
  */
 export async function readBytes(body: Bytes, maxBytes: number, signal: () => AbortSignal): Promise<Uint8Array> {
   if (body instanceof Uint8Array) return assertMaxBytes(body, maxBytes);
@@ -13,7 +11,7 @@ export async function readBytes(body: Bytes, maxBytes: number, signal: () => Abo
   if (!(stream instanceof ReadableStream)) throw new TypeError("it is neither text, bytes, { text } nor { blob }");
   const reader = (stream as ReadableStream<Uint8Array>).getReader();
   const abortSignal = signal();
-  // Who reads hears why it ended.
+  // The error is swallowed here: the loop below throws the reason.
   const cancel = () => void reader.cancel().catch(() => {});
   abortSignal.addEventListener("abort", cancel);
   if (abortSignal.aborted) cancel();
@@ -21,7 +19,7 @@ export async function readBytes(body: Bytes, maxBytes: number, signal: () => Abo
   let size = 0;
   for (;;) {
     const { value } = await reader.read();
-    // A reader that was cancelled ends as one that has read everything.
+    // A cancelled reader ends like one that has read everything.
     abortSignal.throwIfAborted();
     if (!value) return new Uint8Array(await new Blob(chunks).arrayBuffer());
     size += value.byteLength;

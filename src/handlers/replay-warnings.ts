@@ -1,5 +1,5 @@
-// Owns the warning of code before a question that runs again, where a Worker is developed: in era 2026 a handler runs anew with
-// each answer. Not in what is deployed. Refuses to warn of what only computes: nobody is harmed by doing that twice.
+// Warns, during development only, of side effects before a question: in era 2026 a handler runs again with each answer.
+// Pure computation is not reported, because repeating it does no harm.
 
 import type { RequestScope } from "./request-scope.ts";
 import type { McpRequest } from "../protocol/mcp-request.ts";
@@ -11,7 +11,7 @@ import { contextFactory } from "./run-handler-call.ts";
 import { ReplayElicitor, type Elicitor } from "./elicitor.ts";
 import type { ResourceStore } from "./resource-store.ts";
 
-/** Said once by this isolate, or this run of tests, of each tool. `where`: lines of a stack. */
+/** Warns once per tool and isolate (or test run). `where`: lines of a stack. */
 export function warnOfRepeatedEffect(name: string, effect: string, where = ""): void {
   if (warnedEffects.has(name)) return;
   warnedEffects.add(name);
@@ -22,14 +22,14 @@ export function warnOfRepeatedEffect(name: string, effect: string, where = ""): 
   );
 }
 
-/** Bound: as many as a developer's tools; not in what is deployed. */
+/** Bound: the number of a developer's tools; not in a deployment. */
 const warnedEffects = new Set<string>();
 
-/** From now on, in this isolate. */
+/** Takes effect for every later call in this isolate. */
 export function enableReplayWarnings(): void {
   contextFactory.create = (call, requestScope, elicitor, name) => {
     const earlierState = elicitor instanceof ReplayElicitor ? elicitor.earlierState : undefined;
-    // A first run does nothing again.
+    // A first run repeats nothing.
     if (!earlierState) return new CallContext(call, requestScope, elicitor, name);
     return new ReplayWarningContext({ call, requestScope, elicitor, name }, Object.keys(earlierState.asked));
   };
@@ -42,16 +42,18 @@ interface ContextArguments {
   readonly name: string;
 }
 
-/** Of the lines of a stack: what was thrown, and this file's own. */
+/** Lines of a stack to skip: the error's message and this file's own frames. */
 const OWN_FRAMES = 3;
 const SHOWN_FRAMES = 2;
 const WRITE_METHODS: readonly (string | symbol)[] = ["write", "delete"] satisfies (keyof ResourceStore)[];
 
 class ReplayWarningContext extends CallContext {
   readonly #name: string;
-  /** Asked by an earlier run and not yet by this one: what is done before that, the earlier run has done. */
+  /**
+   * Questions of an earlier run that this run has not reached. Effects before that point ran in the earlier run too.
+   */
   readonly #pendingQuestions: Set<string>;
-  /** An earlier run that asked nothing ended at its first `once`. */
+  /** False even if no earlier question is pending: such an earlier run ended at its first `once`. */
   #isPastReplay = false;
 
   constructor({ call, requestScope, elicitor, name }: ContextArguments, earlierQuestions: readonly string[]) {

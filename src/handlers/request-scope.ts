@@ -1,4 +1,4 @@
-// Owns what a request brings along for running handlers: the tenant, the caller, what they see, and the bindings.
+// Everything that running a handler needs from its request: tenant, caller, visible definitions, bindings.
 
 import type { KeyRing } from "../auth/seal.ts";
 import type { Principal } from "../auth/principal.ts";
@@ -23,62 +23,65 @@ export interface CallEvent {
   readonly profile: string | null;
   readonly principal: Principal;
   readonly method: "tools/call" | "prompts/get" | "resources/read" | "completion/complete";
-  /** Tool or prompt name, or resource URI; of a completion, what is completed. */
+  /** Tool or prompt name, or resource URI. For a completion, the name of the argument or variable. */
   readonly name: string;
-  /** By which the request is found in the logs; a client that was told of an error has it. */
+  /** Id of the request in the logs. A client that gets an error gets this id. */
   readonly requestId: string;
 }
 
+/** How a call ended. `error` includes results with `isError`. */
 export type CallEnd = "complete" | "error" | "input_required" | "timeout" | "cancelled";
 
-/** Functions that the author of a Worker may have called around each call. They run in the request: keep them quick. */
+/** An author's functions around each call. They run inside the request, so keep them fast. */
 export interface Hooks {
-  /** A text that it returns refuses the call, and the client is told the text. */
+  /** Runs before the call, for at most ten seconds. A returned text rejects the call, and the client gets the text. */
   readonly beforeCall?: (event: CallEvent) => string | undefined | Promise<string | undefined>;
+  /** Runs after the call. An exception goes to `onError` and does not change the result. */
   readonly afterCall?: (event: CallEvent, end: CallEnd) => void;
   /**
-   * Errors that clients are not told about: a handler's exception or time-out, a binding that failed, work that nobody
-   * waited for. No UserError: its text is for who called. `event`: where a call was under way. `place`: what is known of
-   * where it happened, also where none was; always there in a Worker.
+   * Errors that clients do not see: a handler's exception or time-out, a failed binding, a rejected promise that no
+   * code awaited. A UserError is not reported, because the caller gets its text. `event` is the call, or undefined
+   * outside a call. `place` describes where the error happened; it is always present in a Worker.
    */
   readonly onError?: (error: unknown, event: CallEvent | undefined, place?: ErrorContext) => void;
 }
 
-/** What a call ended in, before it is written as the client's revision wants it. */
+/** The outcome of a call, before it is written for the client's protocol revision. */
 export type AroundOutcome = CallOutcome | InvalidArguments;
 
 export interface AroundCall extends CallEvent {
-  /** Of a tool or prompt, as they came: nothing has looked at them. */
+  /** Arguments of a tool or prompt as the client sent them, not validated. */
   readonly args: JsonObject | undefined;
   /** Aborts when the client cancels the call. */
   readonly signal: AbortSignal;
-  /** Why the call is refused, whatever is returned here; undefined: it is not, so far. */
+  /** Why the call is rejected, whatever the function returns. undefined if the call is not rejected so far. */
   readonly refused: Failure | undefined;
 }
 
 /**
- * What it returns is the outcome. `next` never rejects, except when it is asked to run again what may run only once, for
- * the eleventh time, or when its call was answered without it: then with an Error. What is thrown here is treated as if the
- * handler had thrown it, and so is what takes longer than ten seconds, without what `next` took.
+ * Runs around a call; the outcome that it returns is the call's outcome. `next` runs the call and does not reject,
+ * except with an Error in three cases: a second run of a call that may run only once, an eleventh run, and a run after
+ * the call was answered. An error thrown here is treated like an error of the handler. So is a time-out: the function
+ * has ten seconds, not counting the time in `next`.
  */
 export type Around = (call: AroundCall, next: () => Promise<AroundOutcome>) => AroundOutcome | Promise<AroundOutcome>;
 
-/** What handlers need to know of the view under which they run. */
+/** The parts of the caller's view that handlers need. */
 export interface CatalogAccess {
-  /** What of the stored resources it shows: what all of these let pass. Absent: everything. */
+  /** Patterns of the visible stored resources; a resource must match all of them. Absent: all are visible. */
   readonly resourcePatterns?: readonly Patterns[];
   sees(uri: string): boolean;
-  /** Whether what is read through the view may be shared by clients of other principals. */
+  /** Whether caches may share content of this view between principals. */
   readonly cacheScope: CacheHint["cacheScope"];
-  /** The tenant's configuration of a tool, frozen; undefined where there is none. Throws a `ConfigFault`. */
+  /** The tenant's configuration of a tool, frozen; undefined if there is none. Throws a `ConfigError`. */
   configOf(tool: string): unknown;
-  /** What the tenant says for everything in code, frozen. Throws a `ConfigFault`. */
+  /** The tenant's settings for everything in code, frozen. Throws a `ConfigError`. */
   settings(): unknown;
 }
 
-/** A tool whose results a profile wants to be no longer than this. */
+/** A tool whose results a profile limits in length. */
 export interface BudgetedTool {
-  /** As it is listed. */
+  /** The tool as listed. */
   readonly wire: JsonObject;
   /** The name that its source gives it: another tool may be listed under the same name later. */
   readonly name: string;
@@ -86,49 +89,49 @@ export interface BudgetedTool {
 }
 
 export interface LinkOptions {
-  /** As people read it. */
+  /** Name shown to people. */
   readonly name: string;
-  /** Absent: `text/plain` for a text, and what a `Blob` says of itself. */
+  /** MIME type. Default: `text/plain` for a text, the blob's own type for a `Blob`. */
   readonly mimeType?: string;
-  /** Milliseconds for which it can be read, from a minute to a day; 15 minutes when absent. */
+  /** Lifetime in milliseconds, from 60000 (one minute) to 86400000 (one day); 900000 (15 minutes) by default. */
   readonly ttl?: number;
 }
 
-/** Who keeps something. */
+/** The call that stores a link. */
 export interface LinkContext {
   readonly call: McpRequest;
   readonly requestScope: RequestScope;
-  /** By the name that its source gives it. */
+  /** The name that its source gives it. */
   readonly name: string;
   readonly signal: () => AbortSignal;
 }
 
 interface ListedName {
-  /** As it is listed. */
+  /** The definition as listed. */
   readonly wire: { readonly name: string };
-  /** As its source calls it. */
+  /** The name that its source gives it. */
   readonly target: { readonly name: string };
 }
 
-/** What a caller sees by name. */
+/** The names that a caller sees. */
 export interface VisibleNames extends Pick<CatalogAccess, "sees"> {
   readonly tools: readonly ListedName[];
   readonly prompts: readonly ListedName[];
 }
 
-/** What becomes of results that are longer than a profile allows. */
+/** Stores results that are longer than a profile allows, and links of `ctx.link`. */
 export interface ResultStore {
-  /** The outcome of a call with what is too long of it left out. */
+  /** The outcome without the part that exceeds the budget. */
   enforceBudget(
     outcome: CallOutcome | InvalidArguments,
     tool: BudgetedTool,
     requestScope: RequestScope,
   ): Promise<CallOutcome | InvalidArguments>;
-  /** Whether a URI is one of what was left out. */
+  /** Whether a URI refers to a stored part of a result. */
   isOverflow(uri: string): boolean;
-  /** Keeps what a handler made, and gives the block that leads there. */
+  /** Stores a handler's body and returns the block that links to it. */
   link(body: string | Bytes, options: LinkOptions, context: LinkContext): Promise<ResourceLinkBlock>;
-  /** What was left out, while its caller sees what they called. */
+  /** Reads a stored part, while its caller still sees the tool that made it. */
   read(
     resource: ResourceRef,
     call: McpRequest,
@@ -137,72 +140,75 @@ export interface ResultStore {
   ): Promise<CallOutcome>;
 }
 
-/** What a token is for. */
+/** The purpose of a token. */
 export interface TokenRequest {
-  /** One of those that the tenant's document names, to the character. */
+  /** An audience that the tenant's document lists, compared exactly. */
   readonly audience: string;
   readonly scopes?: readonly string[];
 }
 
-/** The person who calls, towards the tenant's own API. */
+/** The caller's identity for requests to the tenant's own API. */
 export interface Identity {
-  /** An access token. Rejects with an `IdentityError` where there is none: for who has a key, or nothing. */
+  /**
+   * Resolves to an access token. Rejects with an `IdentityError` if there is none, as for a caller with an API key or
+   * without credentials.
+   */
   token(ask: TokenRequest): Promise<string>;
 }
 
 export interface RequestScope {
   /** The tenant's id. */
   readonly tenant: string;
-  /** Which tenant of that id, and where its objects are. */
+  /** The tenant's uid, and where its objects are. */
   readonly tenantRef: TenantRef;
   readonly access: CatalogAccess;
   readonly limits: EffectiveLimits;
   readonly profile: string | null;
   readonly principal: Principal;
-  /** Whose something is that is kept: the principal, or by where they come from who has no credential. */
+  /** Owner of stored data: the principal, or for a caller without a credential, one derived from its address. */
   owner(): Promise<string>;
   readonly env: unknown;
-  /** In place of the global `fetch`, where a test answers what leaves by `ctx.fetch`. */
+  /** Replaces the global `fetch`, so that a test can answer the requests of `ctx.fetch`. */
   readonly fetch?: ((request: Request) => Promise<Response>) | undefined;
   readonly ring: KeyRing;
   readonly hooks: Hooks;
-  /** What the authors of the Worker and of the tenant have run around calls, the outermost first. */
+  /** The `around` functions of the Worker and the tenant, the outermost first. */
   readonly around?: readonly Around[] | undefined;
   readonly requestId: string;
-  /** Absent: results are as long as they are. */
+  /** Absent: results are not shortened. */
   readonly results?: ResultStore | undefined;
-  /** Tells people what this call met; absent where nobody is told. */
+  /** Reports an event of this call to operators; absent where no feature listens. */
   readonly emitEvent?: ((requestScope: RequestScope, news: TenantEvent) => void) | undefined;
   /** Absent in a Worker without the feature `login()`. */
   readonly identity?: Identity | undefined;
-  /** Of which trace a call is a part, with this `_meta`; absent in a Worker without `telemetry()`. */
+  /** The trace that a call with this `_meta` belongs to; absent in a Worker without `telemetry()`. */
   readonly trace?: ((meta: unknown) => TraceContext | undefined) | undefined;
-  /** How many Workers of ours the request went through that this is done for. */
+  /** Number of tenantry Workers that the request passed through. */
   readonly hops: number;
-  /** Those of the request that the client sent; of none of them where a stored call runs anew, without its request. */
+  /** Headers of the client's request. Empty when a stored call runs again, because its request is gone. */
   readonly headers: Headers;
-  /** A header of the request that the client sent; null as well where a stored call runs anew, without its request. */
+  /** A header of the client's request; null too when a stored call runs again without its request. */
   clientHeader(name: string): string | null;
-  /** The body of that request as it came; undefined where it is not there. It may hold several messages. */
+  /** The request's body as it came, possibly with several messages; undefined if it is not available. */
   readonly sentText: string | undefined;
-  /** The tenant's stored resources, as far as the view sees them. */
+  /** The tenant's stored resources that the view shows. */
   resources(): ResourceStore;
-  /** The tenant's own secret; undefined when it has none of this name. */
+  /** The tenant's own secret; undefined if it has none of this name. */
   secret(name: string): Promise<string | undefined>;
   /**
-   * Whether what the call is for may still be had; asked again just before a handler runs, because hooks and validation may
-   * take as long as a lease. undefined: it may. `served`: what else the tenant's document must still say, if it has changed.
+   * Checks the call's rights again just before a handler runs, because hooks and validation may outlast a lease.
+   * Returns undefined if the call may run. `checkDocument` adds a check of the tenant's document if that has changed.
    */
   recheck(
     call: McpRequest,
     checkDocument?: (document: TenantDocument) => Failure | undefined,
   ): Promise<Failure | undefined>;
-  /** A stub of the tenant's authority. Each request makes its own, because a stub belongs to one request. */
+  /** A stub of the tenant object. Each request makes its own, because a stub belongs to one request. */
   stub(): TenantStub;
-  /** The same for the object that keeps the tenant's content. */
+  /** A stub of the object that stores the tenant's content, likewise one per request. */
   contentStub(): TenantStub;
-  /** Has the Worker's features look after the tenant not later than this (milliseconds since the epoch). */
+  /** Makes the Worker's features refresh the tenant by this time at the latest (milliseconds since the epoch). */
   readonly refreshBy: (time: number) => void;
-  /** Keeps the invocation alive for work that outlives its answer. */
+  /** Keeps the invocation alive for work that outlives its response. */
   waitUntil(work: Promise<unknown>): void;
 }

@@ -1,5 +1,4 @@
-// Owns `requestState`: sealing a call's progress, and what an upstream keeps at its client, to exactly the request that may
-// continue it, and refusing all others.
+// `requestState`: seals a call's progress, and the state of an upstream, to the one request that may continue it.
 
 import { canonicalJson, digest, seal, unseal, type KeyRing } from "../auth/seal.ts";
 import type { McpRequest } from "../protocol/mcp-request.ts";
@@ -9,20 +8,20 @@ import type { ReadValue } from "../protocol/methods/params.ts";
 import type { RequestScope } from "./request-scope.ts";
 import type { ReplayState } from "./elicitor.ts";
 
-/** How long a person may take for an answer. */
+/** Time that a person has for an answer. */
 export const STATE_LIFETIME_MS = 3_600_000;
 const MAX_ROUNDS = 20;
-/** How long claims are kept: as long as any state of the call can still be opened, if each round takes a lifetime. */
+/** Lifetime of claims: as long as any state of the call can still be opened, if each round takes a full lifetime. */
 export const CALL_LIFETIME_MS = (MAX_ROUNDS + 1) * STATE_LIFETIME_MS;
 const MAX_STATE_CHARACTERS = 65_536;
 
-/** To whom a state belongs, and the ring that seals it. */
+/** The owner of a state, and the key ring that seals it. */
 export interface StateBinding {
   readonly tenant: string;
   readonly profile: string | null;
   readonly principal: string;
   readonly ring: KeyRing;
-  /** The configuration of the upstream whose state it is; absent: of a handler of ours. */
+  /** The configuration of the upstream that owns the state; absent for a handler of this Worker. */
   readonly upstream?: string;
 }
 
@@ -32,7 +31,7 @@ export function bindingOf({ tenant, profile, principal, ring }: RequestScope): S
   return { tenant, profile, principal: principal.id, ring };
 }
 
-/** Differs for another tenant, profile, principal, upstream, method, name or arguments; the rest of the params may change. */
+/** Differs for another tenant, profile, principal, upstream, method, name or arguments. The other params may change. */
 async function requestDigest(
   { tenant, profile, principal, upstream }: StateBinding,
   call: McpRequest,
@@ -47,7 +46,7 @@ function purposeOf({ upstream }: StateBinding): string {
   return upstream === undefined ? "requestState" : "requestState of an upstream";
 }
 
-/** undefined: it is too long. */
+/** Returns undefined if the sealed state is too long. */
 async function sealState(binding: StateBinding, call: McpRequest, state: JsonObject): Promise<string | undefined> {
   const request = await requestDigest(binding, call);
   const payload = JSON.stringify({ request, expires: call.now() + STATE_LIFETIME_MS, ...state });
@@ -55,7 +54,7 @@ async function sealState(binding: StateBinding, call: McpRequest, state: JsonObj
   return text.length <= MAX_STATE_CHARACTERS ? text : undefined;
 }
 
-/** A failure: not ours, of another request, or expired. */
+/** Fails if the state is not sealed by this Worker, belongs to another request, or has expired. */
 async function openState(
   binding: StateBinding,
   call: McpRequest,
@@ -65,13 +64,13 @@ async function openState(
   const payload = await unseal(binding.ring, purposeOf(binding), sealed);
   if (payload === undefined) return invalidState("is not one of ours");
   const opened = JSON.parse(payload) as JsonObject & { readonly expires: number };
-  // No format is the first one. A later release that changes the payload counts here.
+  // The first format has no `format` member. A later release that changes the payload numbers its format here.
   if (opened.format !== undefined) return invalidState("is of another release; send the request again without it");
   if (opened.request !== (await requestDigest(binding, call))) return invalidState("belongs to another request");
   return opened.expires < call.now() ? invalidState("has expired; send the request again without it") : { opened };
 }
 
-/** `broken` says why the call cannot go on: too many rounds, or too much to keep. */
+/** `broken` says why the call cannot continue: too many rounds, or too much state. */
 export async function sealReplayState(
   binding: StateBinding,
   call: McpRequest,
@@ -85,7 +84,7 @@ export async function sealReplayState(
   );
 }
 
-/** undefined: the request carries no state. A failure: see `openState`. */
+/** Returns undefined if the request carries no state. For failures see `openState`. */
 export async function openReplayState(
   binding: StateBinding,
   call: McpRequest,
@@ -96,7 +95,7 @@ export async function openReplayState(
   return "opened" in result ? (result.opened.progress as ReplayState) : result;
 }
 
-/** What an upstream keeps at its client, sealed. undefined: it is too long. */
+/** Seals the state that an upstream stores with its client. Returns undefined if the sealed state is too long. */
 export function sealUpstreamState(
   binding: UpstreamBinding,
   call: McpRequest,
@@ -105,7 +104,7 @@ export function sealUpstreamState(
   return sealState(binding, call, { state });
 }
 
-/** The state as the upstream wrote it. A failure: see `openState`. */
+/** The state as the upstream wrote it. For failures see `openState`. */
 export async function openUpstreamState(
   binding: UpstreamBinding,
   call: McpRequest,
@@ -115,7 +114,7 @@ export async function openUpstreamState(
   return "opened" in result ? { state: result.opened.state as string } : result;
 }
 
-/** The answers that a request brings, by the name of the question. */
+/** The answers in a request, by the name of the question. */
 export function readResponses(params: JsonObject): ReadValue<JsonObject> | Failure {
   const { inputResponses } = params;
   if (inputResponses === undefined) return { value: {} };

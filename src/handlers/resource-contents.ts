@@ -1,12 +1,12 @@
-// Owns what `read` may give: text, bytes in whatever form a Worker has them, one content with its own type and `_meta`, or
-// several. Refuses to hold more of a stream than an answer may have.
+// Converts what `read` returns (text, bytes in any form of the platform, one or several contents) into a result. A
+// stream is read up to the limit of a response.
 
 import { toBase64 } from "../auth/seal.ts";
 import { readBytes, type Bytes } from "./read-bytes.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { omitUndefined } from "../protocol/members.ts";
 
-/** One content; what it leaves out is as it was asked for, or declared. */
+/** One content of a resource. `uri` defaults to the requested URI, `mimeType` to the declared one. */
 export type ResourceContent = {
   readonly uri?: string;
   readonly mimeType?: string;
@@ -16,7 +16,7 @@ export type ResourceContent = {
 export type ReadReturn = string | Bytes | ResourceContent | readonly ResourceContent[];
 
 export interface ReadContext {
-  /** As the client wrote it. */
+  /** The URI as the client wrote it. */
   readonly uri: string;
   readonly mimeType: string | undefined;
   /** Bytes. */
@@ -24,7 +24,7 @@ export interface ReadContext {
   readonly signal: () => AbortSignal;
 }
 
-/** The result of resources/read. Rejects where there is too much of it, and where it is nothing that can be read. */
+/** The result of resources/read. Rejects if the content is too large or cannot be read. */
 export async function toReadResult(returned: ReadReturn, context: ReadContext): Promise<JsonObject> {
   if (typeof returned === "string" || returned instanceof Uint8Array) {
     return resourceContents(context.uri, context.mimeType, returned);
@@ -56,7 +56,7 @@ function toContent(part: ResourceContent | Bytes): ResourceContent {
   return "blob" in part || ("text" in part && typeof part.text === "string") ? part : { blob: part };
 }
 
-/** What a `Blob` says of itself. */
+/** The `Blob`'s own type. */
 function blobTypeOf(part: ResourceContent | Bytes): string | undefined {
   const body = "blob" in part ? part.blob : part;
   return body instanceof Blob && body.type !== "" ? body.type : undefined;

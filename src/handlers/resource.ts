@@ -1,5 +1,3 @@
-// Owns `defineResource` and `defineTemplate`: resources that live in code, and templates over code or stored ones.
-
 import type { RequestScope } from "./request-scope.ts";
 import { applyAround } from "./around.ts";
 import { accessRulesOf, type AccessRules } from "./access-rules.ts";
@@ -22,19 +20,24 @@ import { toReadResult, type ReadReturn } from "./resource-contents.ts";
 import { createTemplateListing, type TemplateLister } from "./template-listing.ts";
 import type { TemplateVariable, TemplateVariables } from "./template-variables.ts";
 
-/** How many stored URIs are looked at for one completion. */
+/** Most stored URIs that one completion reads. */
 const MAX_STORED_URIS = 2000;
 const COMMON_OPTIONS = "read mimeType cache";
 
 export interface ResourceDescription<Settings = Tenantry.Settings> extends AccessRules<Settings> {
   readonly name: string;
+  /** Name shown to people. */
   readonly title?: string;
   readonly description?: string;
+  /** MIME type of contents that do not give their own. */
   readonly mimeType?: string;
+  /** Annotations as in the protocol: `audience`, `priority` from 0 to 1, `lastModified` in ISO 8601. */
   readonly annotations?: JsonObject;
+  /** Icons as in the protocol: objects with `src`, and optionally `mimeType`, `sizes` and `theme`. */
   readonly icons?: readonly JsonObject[];
+  /** The `_meta` of the resource in lists. */
   readonly meta?: JsonObject;
-  /** How long clients of era 2026 may keep what is read; absent: they ask again each time. */
+  /** How long clients of era 2026 may cache the content. Without it they read the resource again each time. */
   readonly cache?: CacheOptions;
 }
 
@@ -42,12 +45,12 @@ export interface ResourceOptions<
   Env = Cloudflare.Env,
   Settings = Tenantry.Settings,
 > extends ResourceDescription<Settings> {
+  /** Absolute URI of the resource. */
   readonly uri: string;
-  /**
-   * The content: `text`, `blob`, or what `read` gives. The first of `read`, `text` and `blob` that is given is used.
-   */
+  /** The content: one of `text`, `blob` (bytes) and `read`. If several are given, `read` wins, then `text`. */
   readonly text?: string;
   readonly blob?: Uint8Array;
+  /** Produces the content at each request, within 60 seconds. */
   readonly read?: (ctx: Context<Env, Settings>) => ReadReturn | Promise<ReadReturn>;
 }
 
@@ -61,17 +64,25 @@ export interface TemplateOptions<
   Env = Cloudflare.Env,
   Settings = Tenantry.Settings,
 > extends ResourceDescription<Settings> {
+  /** URI template (RFC 6570) with at least one variable, such as `notes://{id}`. */
   readonly uriTemplate: Template;
-  /** By variable. A variable without a completer is completed from the stored URIs that match the template. */
+  /**
+   * Completers by variable name. A variable without a completer is completed from stored URIs that match the template.
+   */
   readonly complete?: {
     readonly [Name in TemplateVariable<Template>]?: Completer<TemplateVariable<Template>>;
   };
-  /** It returns undefined where there is no such resource. A template without `read` describes stored resources. */
+  /**
+   * Reads the resource for these variables; returns undefined if there is none. A template without `read` describes
+   * stored resources.
+   */
   readonly read?: (
     variables: TemplateVariables<Template>,
     ctx: Context<Env, Settings>,
   ) => ReadReturn | undefined | Promise<ReadReturn | undefined>;
-  /** What there is, a page at a time; it needs `read`. Without it only stored resources are listed. */
+  /**
+   * Lists the resources of the template, one page at a time; needs `read`. Without it only stored resources are listed.
+   */
   readonly list?: TemplateLister<Env, Settings>;
 }
 
@@ -80,7 +91,7 @@ export interface ResourceTemplate<in Env = Cloudflare.Env, in Settings = Tenantr
   readonly kind: "template";
 }
 
-/** What was written, whatever TypeScript makes of its functions. */
+/** The options with untyped functions. */
 type UntypedTemplateOptions = Omit<TemplateOptions<string, never, never>, "read" | "list"> & {
   readonly list?: TemplateLister<never, never>;
   readonly read?: (variables: Record<string, string>, ctx: never) => ReturnType<NonNullable<TemplateOptions["read"]>>;
@@ -98,7 +109,7 @@ function describeResource({
   return omitUndefined({ name, title, description, mimeType, annotations, icons, _meta: meta });
 }
 
-/** Throws a TypeError that names the resource and the rule when the definition cannot be served. */
+/** Defines a resource. Throws a TypeError that names the resource and the rule when the definition is invalid. */
 export function defineResource<Env = Cloudflare.Env, Settings = Tenantry.Settings>(
   options: ResourceOptions<Env, Settings>,
 ): Resource<Env, Settings> {
@@ -125,7 +136,7 @@ function createResource(options = {} as ResourceOptions<never, never>): Resource
   };
 }
 
-/** Throws a TypeError that names the template and the rule when the definition cannot be served. */
+/** Defines a template. Throws a TypeError that names the template and the rule when the definition is invalid. */
 export function defineTemplate<const Template extends string, Env = Cloudflare.Env, Settings = Tenantry.Settings>(
   options: TemplateOptions<Template, Env, Settings>,
 ): ResourceTemplate<Env, Settings> {
@@ -157,7 +168,7 @@ function createTemplate(options = {} as UntypedTemplateOptions): ResourceTemplat
   };
 }
 
-/** What is around a template's own reads is known only when it has matched. */
+/** Applies the template's own `around` here, because the template is known only after it has matched. */
 async function readTemplate(
   { read, around, ...about }: UntypedTemplateOptions,
   variables: Record<string, string>,
@@ -171,7 +182,7 @@ async function readTemplate(
   return outcome === notFound ? undefined : outcome;
 }
 
-/** undefined: the `read` of a template gave nothing. */
+/** Returns undefined when the `read` of a template returns undefined. */
 async function runRead(
   read: (ctx: never) => ReadReturn | undefined | Promise<ReadReturn | undefined>,
   about: ResourceDescription<never>,
@@ -188,7 +199,7 @@ async function runRead(
     {
       timeoutMs: DEFAULT_TIMEOUT_MS,
       name: ref.uri,
-      // Bytes that come later come within the time of the call.
+      // Reads streamed bytes inside the handler, so that the call's time limit covers them.
       handler: async (ctx) => {
         const body = await read(ctx as never);
         isMissing = body === undefined && "uriTemplate" in about;
@@ -230,7 +241,7 @@ async function completeFromStored(
   { name, value, known: chosenValues }: CompletionQuery,
   requestScope: RequestScope,
 ): Promise<readonly string[]> {
-  // What was typed up to the first reserved character: a URI may hold that one as it is or escaped.
+  // Only the part before the first reserved character: a stored URI may hold that character as it is or escaped.
   const [unreserved = ""] = /^[\w.~\-\u0080-\uffff]*/.exec(value.toWellFormed()) ?? [];
   const encodedPrefix = template.leadingVariable === name ? encodeURIComponent(unreserved) : "";
   const uris = await requestScope.resources().uris(template.literalPrefix + encodedPrefix, MAX_STORED_URIS);

@@ -1,4 +1,4 @@
-// Owns turning what handlers return into results in wire form, and refusing what no client could read.
+// Turns the values that handlers return into results in wire form. Rejects values that no client can read.
 
 import type { HandlerResult } from "./run-handler-call.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
@@ -13,13 +13,13 @@ export interface PromptMessage {
   readonly content: ContentBlock;
 }
 
-/** A text becomes one message of the user. */
+/** The value that a prompt's handler returns. A string becomes one message of the user. */
 export type PromptReturn =
   | string
   | readonly PromptMessage[]
   | { readonly description?: string; readonly messages: readonly PromptMessage[] };
 
-/** `broken`: no content that a client could read, or content that does not fit the `output` schema. */
+/** Gives `broken` when no content is readable by a client, or when the content does not fit the `output` schema. */
 export async function toolResult(returned: unknown, output: CompiledSchema | undefined): Promise<HandlerResult> {
   if (typeof returned === "string") return checkResult(textContent(returned), output);
   if (output && isStructuredContent(returned, output))
@@ -29,7 +29,8 @@ export async function toolResult(returned: unknown, output: CompiledSchema | und
   if (typeof returned.type === "string") return checkResult({ content: [returned] }, output);
   if ((returned.content ?? returned.structuredContent) !== undefined)
     return checkResult(toWireResult(returned), output);
-  // A class may write itself as something else, and a result that says only that it failed says nothing.
+  // A class may define its own `toJSON`, so the text can be something other than an object. A result that has only
+  // `isError` holds no information.
   const text = "isError" in returned ? undefined : JSON.stringify(returned);
   return text?.startsWith("{")
     ? checkResult({ ...textContent(text), structuredContent: returned }, output)
@@ -43,8 +44,8 @@ function textContent(text: string): JsonObject {
 }
 
 /**
- * Whether what is returned is the structured content itself. Where the schema has a member by which a result is known, only
- * a result is taken, so that no object is both.
+ * Whether the value is the structured content itself. If the schema has a member that marks a result, only a result is
+ * accepted, so that no object can be both.
  */
 function isStructuredContent(returned: unknown, { json: { properties } }: CompiledSchema): returned is object {
   if (typeof returned !== "object" || returned === null) return false;
@@ -59,7 +60,7 @@ function toWireResult({ content, structuredContent, isError, _meta }: CallToolRe
   return omitUndefined({ content: contentBlocks(content, structuredContent), structuredContent, isError, _meta });
 }
 
-/** Structured content is given as text too where the handler gave no content, for clients that do not know it. */
+/** Structured content without content is also sent as text, for clients that do not support structured content. */
 function contentBlocks(content: CallToolReturn["content"], structured: unknown): readonly unknown[] {
   if (typeof content === "string") return [{ type: "text", text: content }];
   if (Array.isArray(content)) return content;
@@ -93,7 +94,7 @@ const REQUIRED_MEMBERS: ReadonlyMap<string, readonly string[]> = new Map([
   ["resource_link", ["uri", "name"]],
 ]);
 
-/** What is wrong with a content block; undefined: nothing. */
+/** Describes the error in a content block; undefined if the block is valid. */
 function contentBlockError(block: unknown): string | undefined {
   if (!isObject(block) || typeof block.type !== "string")
     return "a content block is an object with a type: write { items: [...] } for other lists";

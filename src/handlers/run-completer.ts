@@ -1,5 +1,5 @@
-// Owns running what is no call: a completer, an author's function that proposes values while somebody types one, and what
-// else is asked beside calls. Refuses it questions.
+// Runs completers: an author's functions that propose values while a person types. Also runs other functions that are
+// not calls. They cannot ask the client questions.
 
 import type { McpRequest } from "../protocol/mcp-request.ts";
 import { failure } from "../protocol/errors.ts";
@@ -12,13 +12,19 @@ import { runHandler, type HandlerEnd } from "./run-handler.ts";
 import { StreamElicitor } from "./stream-elicitor.ts";
 import type { Context } from "./typed-context.ts";
 
-/** What a completer is told beside what was typed. `Name`: of all that may have been chosen before. */
+/**
+ * Passed to a completer beside the typed text. `arguments` holds the values already chosen; `Name` is the union of
+ * their names.
+ */
 export interface CompletionContext<Name extends string = string, Ctx = Context> {
   readonly arguments: Readonly<Partial<Record<Name, string>>>;
   readonly ctx: Ctx;
 }
 
-/** A method's type, so that an author may say more of `ctx`: `({ ctx }: CompletionContext<string, Context<Env, Settings>>)`. */
+/**
+ * Proposes values for the text typed so far. This is a method's type, so that you can narrow `ctx`: `(value, { ctx }:
+ * CompletionContext<string, Context<Env, Settings>>)`.
+ */
 export type Completer<Name extends string = string> = {
   of(value: string, about: CompletionContext<Name>): readonly string[] | Promise<readonly string[]>;
 }["of"];
@@ -47,7 +53,7 @@ interface NonInteractiveRun {
   readonly requestScope: RequestScope;
 }
 
-/** Runs an author's function that asks nobody anything. */
+/** Runs an author's function that cannot ask the client. */
 export async function runNonInteractive<T>(
   work: (ctx: CallContext) => T | Promise<T>,
   { name, timeoutMs, call, requestScope }: NonInteractiveRun,

@@ -1,5 +1,5 @@
-// Owns one call of a handler from start to outcome: hooks, interview, time limit, and what the client is told of each
-// end. Refuses to know what the handler makes: whoever calls it says how its result is written.
+// Runs one call of a handler from start to outcome: hooks, questions, time limit, and the client's response to each
+// end. The caller converts what the handler returns.
 
 import type { McpRequest } from "../protocol/mcp-request.ts";
 import type { CallOutcome } from "../protocol/call-outcome.ts";
@@ -21,26 +21,26 @@ import { StreamElicitor } from "./stream-elicitor.ts";
 import { runHandler, type HandlerEnd } from "./run-handler.ts";
 import { bindingOf, CALL_LIFETIME_MS, openReplayState, readResponses, sealReplayState } from "./request-state.ts";
 
-/** The time limit of tools that do not set one, and of prompts and resources; milliseconds. */
+/** Milliseconds: the default time limit of tools, and the limit of prompts and resources. */
 export const DEFAULT_TIMEOUT_MS = 60_000;
 
-/** `broken` says why what the handler returned cannot be sent to a client. */
+/** `broken` says why the handler's value cannot be sent to a client. */
 export type HandlerResult = { readonly result: JsonObject } | { readonly broken: string };
 
 export interface RunOptions<T> {
   readonly name: string;
   readonly timeoutMs: number;
   readonly handler: (ctx: UntypedContext) => T | Promise<T>;
-  /** Makes the result of what the handler returned. */
+  /** Converts the handler's value into a result. */
   readonly toResult: (value: T) => HandlerResult | Promise<HandlerResult>;
-  /** Its results fit a schema, which no error does. */
+  /** True when results must fit a schema. An error never fits it. */
   readonly hasOutput?: boolean;
 }
 
-/** As long as for the author's other functions that are no handlers. */
+/** The same limit as for an author's other functions that are not handlers. */
 const HOOK_TIMEOUT_MS = 10_000;
 
-/** Runs the author's `beforeCall`; gives the text that refuses the call, undefined where the call goes on. */
+/** Runs the author's `beforeCall`. Returns the text that rejects the call, or undefined if the call continues. */
 export async function runBeforeCall(
   name: string,
   call: McpRequest,
@@ -50,7 +50,7 @@ export async function runBeforeCall(
   return refusal instanceof Promise ? withTimeout(refusal, HOOK_TIMEOUT_MS, "beforeCall") : refusal;
 }
 
-/** `make`: for one run; where a Worker is developed, another. */
+/** Creates the context of one run. Development replaces it to add warnings. */
 export const contextFactory = {
   create: (...about: ConstructorParameters<typeof CallContext>): CallContext => new CallContext(...about),
 };
@@ -77,14 +77,14 @@ export async function runHandlerCall<T>(
   });
   if (ctx.pendingLogs) await ctx.pendingLogs;
   const outcome = await toOutcome(end, { options, call, requestScope, ctx, elicitor });
-  // The call is over; its handler, told by `ctx.signal`, may still clear up.
+  // The call is over. Its handler, which sees `ctx.signal` abort, may still clean up.
   const close = () => {
     ctx.close();
   };
   if (end.kind === "cancelled" || end.kind === "timedOut") {
     requestScope.waitUntil(Promise.resolve(handlerResult).then(close, close));
   } else close();
-  // A run of era 2025 that was left is not the end of its call: another run brings that.
+  // A suspended run of era 2025 does not end its call: another run does.
   const isHandedOver = end.kind === "suspended" && outcome.kind !== "inputRequired";
   if (!isHandedOver) runAfterCall(name, call, requestScope, endOf(end, outcome));
   return outcome;
@@ -100,8 +100,8 @@ function startHandler<T>(
 }
 
 /**
- * Runs `afterCall`; by itself for what was answered without a handler. The call is over, so a hook that fails now must not
- * cost the client its result.
+ * Runs `afterCall`; called directly for a call that was answered without a handler. The call is over, so a hook that
+ * fails now must not cost the client its result.
  */
 export function runAfterCall(
   name: string,
@@ -127,7 +127,7 @@ function endOf(end: HandlerEnd<unknown>, outcome: CallOutcome): CallEnd {
   return outcome.kind === "failure" || isError ? "error" : "complete";
 }
 
-/** How this call of era 2026 asks its client. */
+/** Creates the elicitor for a call of era 2026. */
 async function createReplayElicitor(call: McpRequest, requestScope: RequestScope): Promise<Elicitor | Failure> {
   const parsed = readResponses(call.params);
   if (isFailure(parsed)) return parsed;
@@ -167,7 +167,7 @@ async function toOutcome<T>(end: HandlerEnd<T>, state: RunState<T>): Promise<Cal
       return errorOutcome(end.error, state);
     case "suspended":
       ctx.abort(new Error("the call waits for an answer"));
-      // In era 2025 this answer goes to nobody: another run of the call takes over and answers.
+      // In era 2025 this answer is not sent: another run of the call takes over and answers.
       return state.elicitor instanceof ReplayElicitor ? inputRequired(state, state.elicitor) : failure("cancelled");
     case "timedOut": {
       const { name, timeoutMs } = options;
@@ -185,9 +185,7 @@ async function toOutcome<T>(end: HandlerEnd<T>, state: RunState<T>): Promise<Cal
   }
 }
 
-/**
- * A value that cannot be written as JSON, such as one that contains itself, is a fault of the handler like any other.
- */
+/** A value that cannot be written as JSON, such as a circular one, is an error of the handler like any other. */
 async function toHandlerResult<T>(options: RunOptions<T>, value: T): Promise<HandlerResult> {
   try {
     return await options.toResult(value);

@@ -13,11 +13,11 @@ export type HandlerEnd<T> =
 export interface RunLimits {
   readonly timeoutMs: number;
   readonly elicitor: Pick<Elicitor, "waitedMs"> & Partial<Pick<Elicitor, "onSuspend">>;
-  /** Absent: the handler goes on when its call is cancelled. */
+  /** Absent: the handler continues when its call is cancelled. */
   readonly sink?: EventSink;
 }
 
-/** Microtasks in which a handler that waits for no I/O is done. */
+/** Microtasks within which a handler without I/O finishes. */
 const FAST_PATH_TURNS = 12;
 
 export async function runHandler<T>(work: () => T | Promise<T>, limits: RunLimits): Promise<HandlerEnd<T>> {
@@ -43,7 +43,7 @@ function waitForEnd<T>(
   const cancelled = sink?.cancelled;
   return new Promise((resolve) => {
     const started = Date.now();
-    // Looks again when the time is over: what the client took to answer meanwhile does not count.
+    // Checks again when the time is over: time that the client took to answer does not count.
     const checkTime = () => {
       const remainingMs = timeoutMs + elicitor.waitedMs() - (Date.now() - started);
       if (remainingMs <= 0) finish({ kind: "timedOut" });

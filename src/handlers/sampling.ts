@@ -1,4 +1,4 @@
-// Owns what a handler asks of its client's model, and what it is answered: sampling/createMessage, member by member.
+// Types of sampling/createMessage: the question to the client's model, and its answer.
 // https://modelcontextprotocol.io/specification/2025-11-25/client/sampling
 
 import type { JsonObject } from "../protocol/jsonrpc.ts";
@@ -19,7 +19,7 @@ export interface SampleMessage {
   readonly content: SampleContent | readonly SampleContent[];
 }
 
-/** How far a client is with a question. */
+/** A client's progress with a question. */
 export interface ClientProgress {
   readonly progress: number;
   readonly total?: number;
@@ -27,16 +27,20 @@ export interface ClientProgress {
 }
 
 export interface SampleOptions {
+  /** Called with the client's progress. An exception goes to `onError`, and the call continues. */
   readonly onProgress?: (progress: ClientProgress) => void;
 }
 
+/** Parameters of sampling/createMessage. The client decides which model runs, and may change or reject the request. */
 export interface SampleParams {
   readonly messages: readonly SampleMessage[];
+  /** Most tokens that the model may generate. */
   readonly maxTokens: number;
   readonly systemPrompt?: string;
   readonly modelPreferences?: {
+    /** Preferred model names or parts of them, best first. */
     readonly hints?: readonly { readonly name?: string }[];
-    /** 0 to 1, as the other two. */
+    /** From 0 to 1, like the other two. */
     readonly costPriority?: number;
     readonly speedPriority?: number;
     readonly intelligencePriority?: number;
@@ -49,7 +53,7 @@ export interface SampleParams {
   readonly metadata?: JsonObject;
 }
 
-/** What the model said. A client may give one piece of content or several. */
+/** The model's answer. A client may return one piece of content or several. */
 export interface SampleResult extends SampleMessage {
   readonly model: string;
   readonly stopReason?: string;

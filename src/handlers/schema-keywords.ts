@@ -1,5 +1,5 @@
-// Owns whether a value keeps a JSON Schema, keyword by keyword, in the drafts 4, 7, 2019-09 and 2020-12. Says all that is wrong,
-// or where it is asked to be quick no more than the first. Refuses to find where references lead: that is given.
+// Validates a value against a JSON Schema, keyword by keyword, in drafts 4, 7, 2019-09 and 2020-12. Reports every
+// violation, or only the first where speed matters. References are resolved elsewhere.
 
 import { canonicalJson } from "../auth/seal.ts";
 import { charactersOf } from "../protocol/characters.ts";
@@ -11,12 +11,12 @@ export type SchemaDraft = "4" | "7" | "2019-09" | "2020-12";
 
 export interface SchemaViolation {
   readonly keyword: string;
-  /** What the schema says under the keyword. */
+  /** The value of the keyword in the schema. */
   readonly rule: unknown;
-  /** Names and indices from the whole to the value, by dots. */
+  /** Names and indices from the root to the value, separated by dots. */
   readonly path: string;
   readonly value: unknown;
-  /** Of `required`. */
+  /** The missing member, for `required`. */
   readonly missing?: string;
 }
 
@@ -24,10 +24,13 @@ export interface ValidationRun {
   readonly index: SchemaIndex;
   readonly draft: SchemaDraft;
   readonly stopsAtFirst: boolean;
-  /** What was found out about schemas, by the kind of a value. */
+  /** Cached tests of each schema, by the type of a value. */
   readonly testCache: Map<JsonObject, Record<string, Table>>;
   readonly violations: SchemaViolation[];
-  /** What references led to, by value: two that lead into the same value twice at each level would double the work of each. */
+  /**
+   * Results of references, by value. Without this cache, two references into the same value double the work at each
+   * level.
+   */
   readonly referenceCache: Map<unknown, CachedReference[]>;
 }
 
@@ -39,12 +42,12 @@ interface CachedReference extends Pick<ValidationTarget, "path" | "evaluated"> {
 
 export const MAX_VIOLATIONS = 20;
 
-/** A value within the whole one. */
+/** A value within the root value. */
 export interface ValidationTarget {
   readonly run: ValidationRun;
   readonly value: unknown;
   readonly path: string;
-  /** The members that a keyword has looked at; undefined where no schema asks for the others. */
+  /** The members that a keyword has evaluated; undefined when no schema asks for unevaluated ones. */
   readonly evaluated: Set<string> | undefined;
 }
 
@@ -53,7 +56,7 @@ type Members = Readonly<Record<string, unknown>>;
 type Test = (rule: never, value: never, place: ValidationTarget, schema: JsonObject) => boolean;
 type Table = readonly (readonly [keyword: string, test: Test])[];
 
-/** What is wrong is said by the schemas under these, or by the test itself. */
+/** For these keywords the inner schemas, or the test itself, report the violations. */
 const SELF_REPORTING = new Set([
   ...REFERRING,
   "allOf",
@@ -64,7 +67,7 @@ const SELF_REPORTING = new Set([
   "items",
 ]);
 
-/** Whether the value keeps the schema. What is wrong is added to the faults of the run. */
+/** Whether the value matches the schema. Violations are added to those of the run. */
 export function matchesSchema(schema: unknown, target: ValidationTarget): boolean {
   const { run, value, path } = target;
   const { violations, stopsAtFirst } = run;
@@ -77,7 +80,7 @@ export function matchesSchema(schema: unknown, target: ValidationTarget): boolea
     const rule = schema[keyword];
     const before = violations.length;
     if (test(rule as never, value as never, target, schema)) {
-      // A choice of which one holds leaves nothing of the others.
+      // A choice that matches leaves no violations of its other options.
       violations.length = before;
       continue;
     }
@@ -88,19 +91,19 @@ export function matchesSchema(schema: unknown, target: ValidationTarget): boolea
   return isValid;
 }
 
-/** Those that a schema has for values of a kind, found once: a schema has few of the keywords that there are. */
+/** The tests of a schema for one type of value, cached: a schema has few of all keywords. */
 function testsOf(schema: JsonObject, kind: string, { testCache, draft }: ValidationRun): Table {
   const byType = testCache.get(schema) ?? {};
   const cached = byType[kind];
   if (cached) return cached;
   testCache.set(schema, byType);
-  // Until 2019 a reference stands alone.
+  // Before 2019-09 `$ref` ignores the keywords beside it.
   const isAlone = schema.$ref !== undefined && draft.length === 1;
   const tests = isAlone ? REFERENCES : [...ANY_TYPE, ...(BY_TYPE[kind] ?? [])];
   return (byType[kind] = tests.filter(([keyword]) => schema[keyword] !== undefined));
 }
 
-/** Whether each passes; asks on after the first that does not, unless it has to be quick. */
+/** Whether every item matches. Continues after the first mismatch, unless the run stops at the first. */
 function matchesEach<Item>(
   items: Iterable<Item>,
   { run }: ValidationTarget,
@@ -115,7 +118,7 @@ function matchesEach<Item>(
   return isValid;
 }
 
-/** The same value by another schema. What that has looked at counts where it holds. */
+/** Applies another schema to the same value. Its evaluated members count if it matches. */
 function applyInPlace(schema: unknown, target: ValidationTarget): boolean {
   if (!target.evaluated) return matchesSchema(schema, target);
   const evaluated = new Set<string>();
@@ -124,11 +127,11 @@ function applyInPlace(schema: unknown, target: ValidationTarget): boolean {
   return isValid;
 }
 
-/** As `here`, once for each value: whoever comes to it again by the same reference finds what was found. */
+/** Like `applyInPlace`, once per value: the same reference to the same value reuses the result. */
 function applyReference(schema: unknown, target: ValidationTarget): boolean {
   const { run, value, path, evaluated } = target;
   const { violations } = run;
-  // What is no object has nothing within it.
+  // Only objects contain other values.
   if (value === null || typeof value !== "object") return applyInPlace(schema, target);
   let cached = run.referenceCache.get(value);
   if (!cached) run.referenceCache.set(value, (cached = []));
@@ -137,7 +140,7 @@ function applyReference(schema: unknown, target: ValidationTarget): boolean {
     const before = violations.length;
     const ownEvaluated = evaluated && new Set<string>();
     const isValid = matchesSchema(schema, { ...target, evaluated: ownEvaluated });
-    // No more of them are ever told.
+    // No more of them are ever reported.
     const first = violations.splice(before).slice(0, MAX_VIOLATIONS);
     cached.push((entry = { schema, path, evaluated: ownEvaluated, isValid, violations: first }));
   }
@@ -168,7 +171,7 @@ export function jsonTypeOf(value: unknown): string {
   return Array.isArray(value) ? "array" : typeof value;
 }
 
-/** As JSON has it. */
+/** Equality as JSON defines it. */
 function isJsonEqual(one: unknown, other: unknown): boolean {
   return one === other || (typeof one === "object" && canonicalJson(one) === canonicalJson(other));
 }
@@ -278,7 +281,7 @@ const OBJECT: Table = [
   ],
 ];
 
-/** Whether each item from one index to another keeps its schema. */
+/** Whether each item in a range of indices matches its schema. */
 function matchItems(from: number, to: number, target: ValidationTarget, schemaAt: (index: number) => unknown): boolean {
   let isValid = true;
   for (let index = from; index < to && (isValid || !target.run.stopsAtFirst); index += 1)
@@ -298,7 +301,7 @@ function countContained(schema: unknown, value: Values, target: ValidationTarget
   return length;
 }
 
-/** Compared as texts: each with each other would be work that grows with the square. */
+/** Compares canonical texts: comparing all pairs would take quadratic time. */
 function isUnique(value: Values): boolean {
   return new Set(value.map(canonicalJson)).size === value.length;
 }
@@ -342,7 +345,7 @@ const ARRAY: Table = [
   ["uniqueItems", (rule, value: Values) => !rule || isUnique(value)],
 ];
 
-/** In draft 4 `exclusiveMinimum` and `exclusiveMaximum` are true or false, and speak of the limit beside them. */
+/** In draft 4 `exclusiveMinimum` and `exclusiveMaximum` are booleans that modify the limit beside them. */
 const NUMBER: Table = [
   [
     "minimum",
@@ -360,7 +363,7 @@ const NUMBER: Table = [
 ];
 
 const STRING: Table = [
-  // A character has one unit or two, so of a long text nothing has to be counted.
+  // A character has one or two code units, so the characters of a long text need not be counted.
   ["minLength", (rule: number, value: string) => value.length >= 2 * rule || charactersOf(value) >= rule],
   ["maxLength", (rule: number, value: string) => value.length <= 2 * rule && charactersOf(value) <= rule],
   ["pattern", (rule: string, value: string) => new RegExp(rule, "u").test(value)],
@@ -369,14 +372,14 @@ const STRING: Table = [
 
 const BY_TYPE: Readonly<Record<string, Table>> = { object: OBJECT, array: ARRAY, number: NUMBER, string: STRING };
 
-/** Digits, and by how many places they stand to the left: 0.25 is 25 and -2. */
+/** The digits and their exponent: 0.25 is 25 and -2. */
 function toDecimal(value: number): readonly [bigint, number] {
   const [digits = "", exponent = 0] = String(Math.abs(value)).split("e");
   const [whole = "", part = ""] = digits.split(".");
   return [BigInt(whole + part), Number(exponent) - part.length];
 }
 
-/** As people write numbers: 19.99 is a multiple of 0.01, whatever their bits say. */
+/** Decimal arithmetic: 19.99 is a multiple of 0.01, although their binary values are not. */
 function isMultiple(divisor: number, value: number): boolean {
   if (!Number.isFinite(value)) return false;
   const [digits, places] = toDecimal(value);

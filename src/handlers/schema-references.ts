@@ -1,21 +1,21 @@
-// Owns where the references within a schema lead: to a schema, and to an end. Refuses those that leave it. Where a schema is
-// known by several places, of its own `$id` and of those around it, all of them lead there.
+// Resolves the references within a schema, and rejects those that leave it or never end. A schema can have several
+// URIs, from its own `$id` and from the schemas around it; all of them resolve to it.
 // https://json-schema.org/draft/2020-12/json-schema-core#section-8.2
 
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { SCHEMA_LIST_KEYWORDS, SCHEMA_MAP_KEYWORDS, type Subschema } from "./schema-shape.ts";
 
-/** Where the schemas of one whole schema are. */
+/** The subschemas of one root schema. */
 export interface SchemaIndex {
-  /** By the URI of what they are in, `#`, and an anchor or a JSON Pointer with nothing escaped for URIs. */
+  /** By base URI, `#`, and an anchor or a JSON Pointer without URI escapes. */
   readonly schemas: Record<string, unknown>;
-  /** Each schema's, of the innermost that has an id. */
+  /** The base URI of each schema, from the innermost schema with an id. */
   readonly baseUris: Map<unknown, string>;
-  /** Where the references of each lead, by keyword, once that was looked for. */
+  /** Resolved references of each schema, by keyword. */
   readonly resolved: Map<unknown, Record<string, unknown>>;
 }
 
-/** Throws an Error for an id that is no URI or is there twice. */
+/** Throws an Error for an id that is not a URI or is used twice. */
 export function indexSchema(whole: JsonObject): SchemaIndex {
   const schemas = Object.create(null) as Record<string, unknown>;
   const index: SchemaIndex = { schemas, baseUris: new Map(), resolved: new Map() };
@@ -23,7 +23,7 @@ export function indexSchema(whole: JsonObject): SchemaIndex {
   return index;
 }
 
-/** What stands under others may be a schema, whichever they are. */
+/** All other keywords, known or not, may hold a schema. */
 const VALUE_KEYWORDS = /^(default|const)$/;
 
 function addSchema(schema: unknown, outer: string, pointer: string, index: SchemaIndex): void {
@@ -34,7 +34,7 @@ function addSchema(schema: unknown, outer: string, pointer: string, index: Schem
   if ((schemas[uri] ??= schema) !== schema) throw new Error(`Duplicate schema URI "${uri}".`);
   if (!isObject(schema)) return;
   if (!index.baseUris.has(schema)) index.baseUris.set(schema, base);
-  // An anchor is one of the innermost that has an id.
+  // An anchor belongs to the innermost schema with an id.
   const anchors = index.baseUris.get(schema) === base ? [schema.$anchor, schema.$dynamicAnchor] : [];
   for (const anchor of anchors.filter((one) => typeof one === "string")) schemas[`${base}#${anchor}`] = schema;
   for (const [keyword, value] of Object.entries(schema)) {
@@ -50,19 +50,23 @@ function subschemasUnder(keyword: string, value: unknown): readonly (readonly [p
   return VALUE_KEYWORDS.test(keyword) ? [] : [[at, value]];
 }
 
-/** What is within a schema that has an id is known by that, and by what is around it. */
+/**
+ * The base URI for a schema's children. Children of a schema with an id are indexed under that id and under the outer
+ * URI.
+ */
 function baseOf(schema: JsonObject, outer: string, pointer: string, index: SchemaIndex): string {
   const { id: earlier, $id = earlier } = schema;
   if (typeof $id !== "string") return outer;
   const [uri = "", anchor] = new URL($id, outer).href.split("#");
   if (anchor) index.schemas[`${uri}#${decodeFragment(anchor)}`] = schema;
   else if (pointer === "") return uri;
-  // Met before, within one that has an id: its own goes on from there. Each way to it would double what is within.
+  // A schema with an id inside another one with an id is indexed once under its own id. Indexing it on each path would
+  // double the work inside it.
   else if (!index.baseUris.has(schema)) addSchema(schema, outer, "", index);
   return outer;
 }
 
-/** As a JSON Pointer has it. */
+/** Escapes a name for a JSON Pointer. */
 function escapePointer(name: string): string {
   return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }
@@ -75,7 +79,7 @@ function decodeFragment(fragment: string): string {
   }
 }
 
-/** What a reference in a schema leads to; undefined: nothing, or something beyond it. */
+/** The schema that a reference resolves to; undefined if there is none within the root schema. */
 export function resolveReference(schema: JsonObject, reference: unknown, { schemas, baseUris }: SchemaIndex): unknown {
   const [uri, fragment] = splitReference(reference);
   const baseUri = baseUris.get(schema) ?? "";
@@ -83,7 +87,7 @@ export function resolveReference(schema: JsonObject, reference: unknown, { schem
   return URL.canParse(uri, baseUri) ? schemas[`${new URL(uri, baseUri).href}#${decodeFragment(fragment)}`] : undefined;
 }
 
-/** As `referred`, for the reference under a keyword of the schema, looked for once. */
+/** Like `resolveReference`, for the reference under a keyword of the schema. Cached. */
 export function resolveKeyword(schema: JsonObject, keyword: string, index: SchemaIndex): unknown {
   let byKeyword = index.resolved.get(schema);
   if (!byKeyword) index.resolved.set(schema, (byKeyword = {}));
@@ -95,13 +99,15 @@ function splitReference(reference: unknown): readonly [uri: string, fragment: st
   return [uri, fragment];
 }
 
-/** How many schemas may apply to one value. Each costs time, and a few that refer to each other twice grow to millions. */
+/**
+ * Most schemas that may apply to one value. Each costs time, and a few that refer to each other twice grow to millions.
+ */
 const MAX_APPLIED = 100_000;
 
 /** Keywords whose schemas, one or a list, apply to the same value as the schema that has them. */
 const IN_PLACE_KEYWORDS = ["not", "if", "then", "else", "allOf", "anyOf", "oneOf"];
 
-/** Throws a TypeError for a reference, or an anchor, with which no value could be validated. */
+/** Throws a TypeError for a reference or an anchor that makes validation impossible. */
 export function checkReferences(subschemas: readonly Subschema[], index: SchemaIndex): void {
   for (const subschema of subschemas) checkSubschema(subschema, index);
   const applied = new Map<JsonObject, number>();
@@ -112,11 +118,11 @@ export function checkReferences(subschemas: readonly Subschema[], index: SchemaI
   }
 }
 
-/** Keywords that refer to a schema. Those after the first may mean one by the way that led to the value. */
+/** Keywords that refer to a schema. All but the first can depend on the path that led to the value. */
 export const REFERENCES = ["$ref", "$dynamicRef", "$recursiveRef"];
 
 function checkSubschema({ at, schema }: Subschema, index: SchemaIndex): void {
-  // Texts: that was checked before.
+  // Earlier checks ensure that these are strings.
   const texts = schema as Readonly<Record<string, string | undefined>>;
   const { $anchor } = texts;
   if ($anchor !== undefined && resolveReference(schema, `#${$anchor}`, index) !== schema) {
@@ -133,7 +139,7 @@ function checkSubschema({ at, schema }: Subschema, index: SchemaIndex): void {
   }
 }
 
-/** Whether others could be meant: which one, only the way to a value would tell. */
+/** Whether other schemas could be meant, which only the path to a value decides. */
 function isAmbiguous(target: unknown, reference: string, { baseUris }: SchemaIndex): boolean {
   const [, name] = splitReference(reference);
   const isCandidate = (one: unknown) =>
@@ -145,12 +151,12 @@ function rejectReference(at: string, why: string): never {
   throw new TypeError(at === "" ? why : `${at}: ${why}`);
 }
 
-/** How many schemas apply to a value to which this one does, itself included; Infinity where they come round to it. */
+/** Number of schemas that apply to a value when this one does, itself included; Infinity for a cycle. */
 function countApplied(schema: unknown, index: SchemaIndex, counted: Map<JsonObject, number>): number {
   if (!isObject(schema)) return 0;
   const cached = counted.get(schema);
   if (cached !== undefined) return cached;
-  // Whoever meets it before it is counted has come round to it.
+  // A lookup that finds this entry before it is counted has found a cycle.
   counted.set(schema, Infinity);
   const inner = [
     ...REFERENCES.map((keyword) => schema[keyword] && resolveKeyword(schema, keyword, index)),

@@ -1,6 +1,5 @@
-// Owns which keywords of JSON Schema hold schemas and what the others must be: walks a schema and finds what is wrong.
-// A keyword that is not known is left alone, as the specification says.
-// https://json-schema.org/draft/2020-12/meta/schema
+// Walks a schema, finds its subschemas, and checks the value of each known keyword. Unknown keywords are ignored, as
+// the specification requires. https://json-schema.org/draft/2020-12/meta/schema
 
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 
@@ -13,7 +12,7 @@ export const SCHEMA_MAP_KEYWORDS = /^(\$defs|definitions|properties|patternPrope
 const MAX_SUBSCHEMAS = 5000;
 const TYPES = new Set(["array", "boolean", "integer", "null", "number", "object", "string"]);
 
-/** What the value of a keyword must be, in words, and whether one is that. */
+/** The required value of a keyword, in words and as a check. */
 type Rule = readonly [is: string, holds: (value: unknown) => boolean];
 
 const isUniqueTexts = (value: unknown): boolean =>
@@ -26,14 +25,14 @@ const TEXT: Rule = ["a text", isText];
 const FLAG: Rule = ["true or false", (value) => typeof value === "boolean"];
 const COUNT: Rule = ["a whole number from 0 on", (value) => Number.isInteger(value) && (value as number) >= 0];
 const NUMBER: Rule = ["a number", isNumber];
-/** In draft 4 `exclusiveMinimum` and `exclusiveMaximum` are true or false, and speak of the limit beside them. */
+/** In draft 4 `exclusiveMinimum` and `exclusiveMaximum` are booleans that modify the limit beside them. */
 const LIMIT: Rule = ["a number", (value) => isNumber(value) || typeof value === "boolean"];
 const LIST: Rule = ["a list", Array.isArray];
 
-/** Clients read patterns with this flag, as the specification recommends. */
+/** Clients compile patterns with this flag, as the specification recommends. */
 const PATTERN: Rule = ["a regular expression with the flag u", isRegExp];
 
-/** What must hold for keywords whose value is no schema: the first whose names a keyword is among. */
+/** Rules for keywords whose value is not a schema. The first entry that matches a keyword applies. */
 const RULES: readonly (readonly [names: RegExp, rule: Rule])[] = [
   [/^(min|max)(Length|Items|Contains|Properties)$/, COUNT],
   [/^(min|max)imum$/, NUMBER],
@@ -47,7 +46,7 @@ const RULES: readonly (readonly [names: RegExp, rule: Rule])[] = [
   [/^pattern$/, PATTERN],
   [/^\$id$/, ["a URI", (value) => isText(value) && URL.canParse(value as string, "http://x")]],
   [/^\$anchor$/, ["a name", (value) => isText(value) && /^[A-Za-z_][\w.-]*$/.test(value as string)]],
-  // The names that every object has are no formats, and validators stumble over them.
+  // Names that every object inherits are not formats, and some validators fail on them.
   [/^format$/, ["a format", (value) => isText(value) && !((value as string) in {})]],
   [
     /^type$/,
@@ -71,13 +70,13 @@ export function isRegExp(value: unknown): boolean {
   }
 }
 
-/** A schema within a schema, and where it stands: `properties.a.items`. */
+/** A schema within a schema, and its path, such as `properties.a.items`. */
 export interface Subschema {
   readonly at: string;
   readonly schema: JsonObject;
 }
 
-/** Every schema within a schema, itself first. Throws a TypeError that says what is wrong, and where. */
+/** Every schema within a schema, itself first. Throws a TypeError that gives the error and its path. */
 export function subschemasOf(whole: JsonObject): readonly Subschema[] {
   const found: Subschema[] = [{ at: "", schema: whole }];
   for (const subschema of found) {
@@ -87,7 +86,6 @@ export function subschemasOf(whole: JsonObject): readonly Subschema[] {
   return found;
 }
 
-/** The schemas directly under a schema. */
 function directSubschemas({ at, schema }: Subschema): readonly Subschema[] {
   return Object.entries(schema).flatMap(([keyword, value]) => {
     const here = at === "" ? keyword : `${at}.${keyword}`;
@@ -100,7 +98,9 @@ function directSubschemas({ at, schema }: Subschema): readonly Subschema[] {
   });
 }
 
-/** Whether JSON Schema knows at least one of the names; `const` and `default` may hold anything, so they have no rule. */
+/**
+ * Whether at least one name is a keyword of JSON Schema. `const` and `default` may hold anything, so they have no rule.
+ */
 export function hasKeyword(names: readonly string[]): boolean {
   return names.some(
     (name) =>

@@ -1,4 +1,4 @@
-// Owns the two ways to describe values: a Standard Schema (zod and its peers) or plain JSON Schema, behind one face.
+// One interface over both ways to describe values: a Standard Schema (zod and others) and plain JSON Schema.
 // https://standardschema.dev
 
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
@@ -19,7 +19,10 @@ type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly StandardIssue[] };
 
-/** A schema that validates and can be written as JSON Schema: zod from 4.2 on, zod/mini with `bringMiniWriter`. */
+/**
+ * A schema that validates and can be written as JSON Schema: zod from 4.2 on, or zod/mini with `import
+ * "tenantry/zod-mini"`.
+ */
 export interface StandardSchema<Output = unknown, Input = unknown> {
   readonly "~standard": {
     readonly vendor: string;
@@ -31,10 +34,10 @@ export interface StandardSchema<Output = unknown, Input = unknown> {
 
 export type AnySchema = StandardSchema | Readonly<Record<string, unknown>>;
 
-/** What a handler receives for a schema. */
+/** The type that a handler receives for a schema. */
 export type Infer<S> = S extends StandardSchema<infer Output> ? Output : FromJsonSchema<S>;
 
-/** What fits a schema as it is sent: what comes before the schema's own defaults and changes. */
+/** The type of a value as it is sent, before the schema's own defaults and transforms. */
 export type FromInput<S> = S extends StandardSchema<unknown, infer Input> ? Input : FromJsonSchema<S>;
 
 export type Validated = { readonly value: unknown } | { readonly violations: readonly Violation[] };
@@ -42,7 +45,7 @@ export type Validated = { readonly value: unknown } | { readonly violations: rea
 interface JsonSchemaOptions {
   readonly io: "input";
   readonly target: "draft-2020-12";
-  /** What zod calls for a member that it cannot write. */
+  /** zod calls this function for a member that it cannot write. */
   readonly unrepresentable: typeof rejectMember;
 }
 
@@ -54,22 +57,22 @@ export type ZodMiniWriter = (schema: StandardSchema, how: JsonSchemaOptions) => 
 let zodMiniWriter: ZodMiniWriter | undefined;
 
 /**
- * Sets the writer for every schema that is written from now on. This file does not import it, so that only a Worker
- * with zod/mini has it in its bundle.
+ * Sets the writer for every schema that is written from now on. This file does not import the writer, so that only a
+ * Worker with zod/mini has it in its bundle.
  */
 export function setZodMiniWriter(writer: ZodMiniWriter): void {
   zodMiniWriter = writer;
 }
 
 export interface CompiledSchema {
-  /** The JSON Schema that is listed; unmodified when it was given as one. */
+  /** The JSON Schema that is listed; unmodified when the author gave a JSON Schema. */
   readonly json: JsonObject;
   validate(value: unknown): Validated | Promise<Validated>;
-  /** As `validate`, without filling in the defaults of a JSON Schema: for a value that is sent as it is. */
+  /** Like `validate`, without filling in the defaults of a JSON Schema: for a value that is sent as it is. */
   check(value: unknown): Validated | Promise<Validated>;
 }
 
-/** Throws a TypeError for a JSON Schema that cannot be used; for other schemas, reading `json` throws it. */
+/** Throws a TypeError for an invalid JSON Schema. For other schemas, the first read of `json` throws it. */
 export function compileSchema(schema: AnySchema): CompiledSchema {
   return isStandard(schema) ? compileStandard(schema) : compilePlain(schema);
 }
@@ -79,12 +82,12 @@ function isStandard(schema: AnySchema): schema is StandardSchema {
 }
 
 function compilePlain(json: JsonObject): CompiledSchema {
-  // As the official SDK takes it. Here its members would be unknown keywords, and nothing would be validated.
+  // The official SDK accepts a zod shape. Here its members would be unknown keywords, and nothing would be validated.
   if (Object.values(json).some((member) => isObject(member) && "~standard" in member)) {
     throw new TypeError("this is a zod shape: write z.object({ ... })");
   }
   const names = Object.keys(json);
-  // The members of an object in place of its schema: all of them would be unknown keywords, too.
+  // The members of an object in place of its schema would all be unknown keywords too.
   if (names.length > 0 && !hasKeyword(names)) {
     throw new TypeError(`has no keyword of JSON Schema: write { type: "object", properties: { ${names[0]}: ... } }`);
   }
@@ -113,7 +116,7 @@ function compileStandard(schema: StandardSchema): CompiledSchema {
     get json() {
       if (json === undefined) {
         json = toJsonSchema(schema);
-        // The library validates by itself; clients validate by this.
+        // The library validates by itself; clients validate with this JSON Schema.
         compileJsonSchema(json);
       }
       return json;
@@ -123,7 +126,7 @@ function compileStandard(schema: StandardSchema): CompiledSchema {
   };
 }
 
-/** Throws a TypeError that names the member that cannot be written, and why. */
+/** Throws a TypeError that names the member that cannot be written, and the reason. */
 function toJsonSchema(schema: StandardSchema): JsonObject {
   const { jsonSchema, vendor } = schema["~standard"];
   if (hasMethods(schema)) return schema.toJSONSchema(JSON_SCHEMA_OPTIONS);
@@ -132,7 +135,10 @@ function toJsonSchema(schema: StandardSchema): JsonObject {
   throw new TypeError(missingWriterMessage(vendor, "_zod" in schema));
 }
 
-/** A schema of zod itself. Its own method says which member cannot be written; that of Standard Schema does not. */
+/**
+ * A schema of zod itself. Its own method names the member that cannot be written; the method of Standard Schema does
+ * not.
+ */
 interface ZodWithMethods {
   toJSONSchema(how: JsonSchemaOptions): JsonObject;
 }
@@ -171,7 +177,7 @@ function violationOf(issue: StandardIssue, value: unknown): Violation {
   };
 }
 
-/** A tool's input schema must say that it is of type object: one without a type gets it. */
+/** Adds type object to a schema without a type, because the protocol requires it of a tool's input schema. */
 export function objectSchema(json: JsonObject): JsonObject {
   return json.type === undefined ? { type: "object", ...json } : json;
 }

@@ -1,4 +1,4 @@
-// Owns how long something ran: where it runs several times at once, the time is counted once, until the last of them ends.
+// Measures how long work ran. Overlapping runs count once, until the last of them ends.
 
 export class Stopwatch {
   #running = 0;

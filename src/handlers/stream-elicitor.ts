@@ -1,5 +1,5 @@
-// Owns the questions that a handler asks its client in era 2025: they travel on the call's stream and the handler
-// waits. When the invocation that waited is gone, the handler runs again with what was answered and kept.
+// Questions in era 2025: they travel on the call's stream while the handler waits. If the waiting invocation is gone,
+// the handler runs again with the stored answers and memos.
 
 import { canonicalJson, digest } from "../auth/seal.ts";
 import type { McpRequest, ClientResponse, OutgoingRequest, ClientRequester } from "../protocol/mcp-request.ts";
@@ -13,14 +13,14 @@ import { runOnce, toJsonValue, type IdempotencyStore } from "./idempotency.ts";
 import { downgradeQuestion, upgradeAnswer } from "./downgrade-question.ts";
 import { withoutPrototype, MissingCapabilityError, type Elicitor } from "./elicitor.ts";
 
-/** How often a question is asked whose answers do not fit it. */
+/** Times that a question is asked if its answers do not fit it. */
 const MAX_TRIES = 3;
 
 type ElicitingCall = Pick<McpRequest, "revision" | "capabilities" | "clientRequester">;
 
 /**
- * Puts questions to the port and waits for the answers. Where the port says that another run of the call will get them,
- * the handler is suspended for good, as in era 2026.
+ * Sends questions through the port and waits for the answers. If the port says that another run of the call gets the
+ * answers, the handler is suspended for good, as in era 2026.
  */
 export class StreamElicitor implements Elicitor {
   readonly #revision: RevisionFeatures;
@@ -32,7 +32,7 @@ export class StreamElicitor implements Elicitor {
   readonly #waitTime = new Stopwatch();
   suspended = false;
 
-  /** Without a port nothing can be asked; without claims `once` does its work in each run. */
+  /** Without a port the client cannot be asked. Without `idempotency`, `once` does its work in each run. */
   constructor(
     { revision, capabilities, clientRequester: port }: ElicitingCall,
     idempotency: IdempotencyStore | undefined,
@@ -112,7 +112,7 @@ export class StreamElicitor implements Elicitor {
     const key = `once ${name}`;
     if (Object.hasOwn(this.#memos, key)) return this.#memos[key];
     const nonce = this.#port?.nonce;
-    // A call without a nonce cannot run again, so it does nothing twice and needs no claim.
+    // A call without a nonce cannot run again, so it repeats nothing and needs no claim.
     const value =
       nonce === undefined || !this.#idempotency
         ? toJsonValue(await work())
@@ -129,14 +129,14 @@ export class StreamElicitor implements Elicitor {
 }
 
 /**
- * Only era 2025 has an id for what happens behind a URL.
+ * Only era 2025 has an id for an elicitation by URL.
  * https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation
  */
 function toWireParams(params: JsonObject): JsonObject {
   return params.mode === "url" ? { ...params, elicitationId: crypto.randomUUID() } : params;
 }
 
-/** undefined: the answer is missing or does not fit. Throws where the client answered with an error. */
+/** Returns undefined if the answer is missing or does not fit. Throws if the client answered with an error. */
 function parseAnswer(question: Question, response: ClientResponse | undefined, name: string): JsonObject | undefined {
   if (!response) return undefined;
   if ("error" in response) throw new UserError(`the client refused "${name}": ${response.error.message}`);

@@ -1,5 +1,5 @@
-// Owns what a template lists: its author's function, asked for a page at a time, for a bounded time. What it gives that no
-// client could read, or the template would not, is left out and told to the operator. Refuses it questions.
+// Lists a template's resources with its author's function, one page at a time, within a time limit. Entries that a
+// client could not read, or that do not match the template, are dropped and reported to the operator.
 
 import type { RequestScope } from "./request-scope.ts";
 import { eventOf } from "./error-outcome.ts";
@@ -14,6 +14,7 @@ import { parseUri } from "../protocol/uri.ts";
 import type { UriTemplate } from "../protocol/uri-template.ts";
 import { checkDefinition } from "./check-definition.ts";
 
+/** A resource in a template's list. Its URI must match the template. */
 export interface ListedResource {
   readonly uri: string;
   readonly name: string;
@@ -29,13 +30,14 @@ export interface ListedResource {
 
 export interface ListedPage {
   readonly resources: readonly ListedResource[];
-  /** Leads to the next page; absent on the last. */
+  /** Cursor of the next page; absent on the last page. */
   readonly nextCursor?: string;
 }
 
 /**
- * `cursor` is the `nextCursor` of the page before, absent for the first. More than `limit` may be given: what is over is
- * listed on the next page, for which the same page is asked again.
+ * Returns one page of resources. `cursor` is the `nextCursor` of the previous page, absent for the first. You may
+ * return more than `limit` resources: the rest is listed on the next page, for which this function gets the same cursor
+ * again.
  */
 export type TemplateLister<Env = Cloudflare.Env, Settings = Tenantry.Settings> = (
   page: { readonly cursor?: string; readonly limit: number },
@@ -68,7 +70,7 @@ export function createTemplateListing(
   };
 }
 
-/** Where a page begins: after so many resources of the author's page after this cursor. */
+/** Start of a page: this many resources into the author's page at this cursor. */
 interface PagePosition {
   readonly cursor?: string | undefined;
   readonly skip: number;
@@ -86,7 +88,7 @@ interface ListContext {
   readonly requestScope: RequestScope;
 }
 
-/** Throws what the author's function threw, and where it took too long or gave no page. */
+/** Throws the error of the author's function, and an error if the function takes too long or returns no page. */
 async function callLister(
   list: TemplateLister<never, never>,
   { what, position, limit, request, requestScope }: ListContext,

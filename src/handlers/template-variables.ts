@@ -1,14 +1,14 @@
-// Owns what TypeScript knows of a URI template that is a literal: its variables, and which of them every URI that matches
-// has. No byte of it is left in a bundle. https://www.rfc-editor.org/rfc/rfc6570
+// Infers the variables of a literal URI template, and which of them are in every matching URI. Types only, so nothing
+// lands in the bundle. https://www.rfc-editor.org/rfc/rfc6570
 
-/** Any text where the template is no literal. */
+/** The names of a template's variables; `string` if the template is not a literal. */
 export type TemplateVariable<Template extends string> = string extends Template
   ? string
   : VariablesIn<ExpressionsIn<Template>>;
 
 /**
- * What matched, as texts. Every URI has the first variable of `{a}` and `{+a}`; what comes after it, and what begins with
- * a character of its own (`{/a}`, `{?a,b}`), may be absent.
+ * The matched values, as texts. Every URI has the first variable of `{a}` and `{+a}`. Later variables of an expression,
+ * and all variables of one with another operator (`{/a}`, `{?a,b}`), may be undefined.
  */
 export type TemplateVariables<Template extends string> = string extends Template
   ? Readonly<Record<string, string>>
@@ -18,7 +18,7 @@ export type TemplateVariables<Template extends string> = string extends Template
         : string | undefined;
     };
 
-/** What stands between braces. */
+/** The text between braces. */
 type ExpressionsIn<Template extends string> = Template extends `${string}{${infer Inside}}${infer Rest}`
   ? Inside | ExpressionsIn<Rest>
   : never;
@@ -43,7 +43,7 @@ type FirstVariable<Names extends string> = Names extends `${infer First},${strin
   ? WithoutModifier<First>
   : WithoutModifier<Names>;
 
-/** Without the modifier: `{a*}`, `{a:3}`. */
+/** The name without its modifier: `{a*}`, `{a:3}`. */
 type WithoutModifier<Name extends string> = Name extends `${infer Start}*`
   ? Start
   : Name extends `${infer Start}:${string}`

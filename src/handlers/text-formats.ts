@@ -1,15 +1,15 @@
-// Owns which texts are of a format that JSON Schema names, or of `url`. Refuses by patterns, and what a pattern cannot say by what
-// the platform reads. What is no format of these passes: it is not in the table.
+// Checks texts against the formats of JSON Schema, and `url`: by patterns, and by platform parsers where a pattern is
+// not enough. Unknown formats accept every text.
 
 import { isRegExp } from "./schema-shape.ts";
 
-/** Within a pattern's brackets: what may stand for itself in each part of a URI (RFC 3986, section 2). */
+/** Characters for a pattern's brackets that need no escape in any part of a URI (RFC 3986, section 2). */
 const PLAIN = "-\\w.!$&'()*+,;=";
 const LABEL = "[a-z\\d](?:[a-z\\d-]{0,61}[a-z\\d])?";
 const HOSTNAME = RegExp(`^(?=.{1,253}$)${LABEL}(?:\\.${LABEL})*$`, "i");
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|[01]?\d\d?)(?:\.(?!$)|$)){4}$/;
 
-/** RFC 3986, section 3. `loose`: what else names and paths may have. */
+/** RFC 3986, section 3. `loose`: further characters allowed in names and paths. */
 function uriTest(start: string, loose: string, end: string): (text: string) => boolean {
   const some = (more: string): string => `(?:[${PLAIN}~${more}]|%[\\da-f]{2})`;
   const segment = some(`${loose}:@`);
@@ -30,12 +30,12 @@ function isIpv6(text: string): boolean {
   return /^[\da-f:.]+$/i.test(text) && URL.canParse(`http://[${text}]`);
 }
 
-/** Dates that there are: another one is read as one of the next month, or not at all. */
+/** Real dates only. `Date` reads an impossible date as one of the next month, or not at all. */
 function isDate(text: string): boolean {
   return /^\d{4}-\d\d-\d\d$/.test(text) && JSON.stringify(new Date(text)).startsWith(`"${text}`);
 }
 
-/** A leap second ends a day of UTC. */
+/** A leap second is only valid at the end of a UTC day. */
 function isTime(text: string): boolean {
   const found = /^([01]\d|2[0-3]):([0-5]\d):([0-5]\d|60)(?:\.\d+)?(?:z|([+-])([01]\d|2[0-3]):([0-5]\d))$/i.exec(text);
   if (found === null) return false;
@@ -53,7 +53,7 @@ function isEmail(text: string): boolean {
   return six === undefined ? IPV4.test(address) : isIpv6(address);
 }
 
-/** RFC 6570, without saying what stands where. */
+/** RFC 6570, without the rules on positions. */
 const NAME = "(?:\\w|%[\\da-f]{2})+";
 const VARIABLE = `${NAME}(?:\\.${NAME})*(?::[1-9]\\d{0,3}|\\*)?`;
 

@@ -1,5 +1,3 @@
-// Owns `defineTool`: what the author of a tool writes, checked once, and the definition that is listed.
-
 import type { RequestScope } from "./request-scope.ts";
 import { accessRulesOf, type AccessRules } from "./access-rules.ts";
 import { DEFAULT_TIMEOUT_MS, runHandlerCall } from "./run-handler-call.ts";
@@ -19,20 +17,28 @@ import { createDefinition } from "./definition-errors.ts";
 import { toolResult } from "./results.ts";
 import type { CheckedReturn, Returnable } from "./checked-return.ts";
 
+/**
+ * Hints for clients about a tool's effects. Clients may use them to decide when to ask the person; they are not enforced.
+ * https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations
+ */
 export interface ToolAnnotations {
   readonly title?: string;
+  /** The tool changes nothing. Clients assume false by default. */
   readonly readOnlyHint?: boolean;
+  /** The tool may delete or overwrite data. Clients assume true by default. */
   readonly destructiveHint?: boolean;
+  /** Repeating a call with the same arguments has no further effect. Clients assume false by default. */
   readonly idempotentHint?: boolean;
+  /** The tool interacts with external systems, such as the web. Clients assume true by default. */
   readonly openWorldHint?: boolean;
 }
 
-/** What a handler receives: by its names and types where the schema says them. */
+/** The type of a handler's arguments, inferred from the `input` schema where the schema carries types. */
 export type ToolArguments<Input> = Infer<Input> extends object ? Infer<Input> : Record<string, unknown>;
 
 export type ToolHandler<Args, Ctx, Returned> = (args: Args, ctx: Ctx) => Returned | Promise<Returned>;
 
-/** What a `config` schema reads; `unknown` without one. */
+/** The type that a `config` schema gives; `unknown` without a schema. */
 type ConfigOf<Config> = [Config] extends [undefined] ? unknown : Infer<Config>;
 
 export interface ToolOptions<
@@ -43,39 +49,61 @@ export interface ToolOptions<
   Env = Cloudflare.Env,
   Settings = Tenantry.Settings,
 > extends AccessRules<Settings> {
-  /** 1 to 128 of A-Z, a-z, 0-9, `_`, `-`, `.`; known clients refuse all tools for one with a `.` or more than 64. */
+  /**
+   * Unique name: 1 to 128 of A-Z, a-z, 0-9, `_`, `-`, `.`. Some clients reject the whole tool list when one name has a
+   * `.` or more than 64 characters.
+   */
   readonly name: string;
+  /** Name shown to people. */
   readonly title?: string;
+  /** Text for the model: what the tool does and when to use it. `title`, or else `name`, by default. */
   readonly description?: string;
+  /** Icons as in the protocol: objects with `src`, and optionally `mimeType`, `sizes` and `theme`. */
   readonly icons?: readonly JsonObject[];
   readonly annotations?: ToolAnnotations;
+  /** The `_meta` of the tool in lists. */
   readonly meta?: JsonObject;
-  /** zod 4, zod/mini or JSON Schema 2020-12 of type object; without it the tool takes no arguments. */
+  /**
+   * Schema of the arguments: zod 4, zod/mini or JSON Schema 2020-12 of type object. Without it the tool takes no
+   * arguments.
+   */
   readonly input?: Input;
-  /** What a handler returns: an object of this is the structured content. */
+  /**
+   * Schema of the structured content, as for `input`. An object that the handler returns is validated against the
+   * schema and sent as `structuredContent`.
+   */
   readonly output?: Output;
-  /** What a tenant says for this tool, an object: `ctx.config`. Without the schema it is read as it was written. */
+  /**
+   * Schema of the tenant's configuration for this tool, an object that the handler reads from `ctx.config`. Without a
+   * schema `ctx.config` is the object as written, not validated.
+   */
   readonly config?: Config;
-  /** Milliseconds, one hour at most; 60000 by default. What the client takes to answer a question does not count. */
+  /**
+   * Time limit of one call in milliseconds: above 0, at most 3600000 (one hour); 60000 by default. Time that the client
+   * takes to answer a question does not count.
+   */
   readonly timeoutMs?: number;
   /**
-   * A client that lost its connection can come back for the result, in revisions that can resume. Such a call may run
-   * more than once: what must happen at most once belongs into `ctx.once`.
+   * Lets a client that lost its connection come back for the result, in protocol revisions that can resume. Such a call
+   * may run more than once: put work that must happen at most once into `ctx.once`.
    */
   readonly resumable?: boolean | Partial<Resumable>;
-  /** A thrown UserError becomes a result with `isError` and its text; of any other error the client learns only an id. */
+  /**
+   * Runs the tool. A thrown `UserError` becomes a result with `isError` and the error's text. For any other error the
+   * client gets only an id, and the error itself is logged under that id.
+   */
   readonly handler: ToolHandler<ToolArguments<Input>, Context<Env, Settings, ConfigOf<Config>>, Returned> &
     CheckedReturn<Output, Returned>;
 }
 
-/** `Env`, `Settings`: what its handler reads of the Worker and its tenants. */
+/** A tool to register. `Env` and `Settings` are the Worker bindings and tenant settings that the handler reads. */
 export interface Tool<in Env = Cloudflare.Env, in Settings = Tenantry.Settings>
   extends ServedTool<RequestScope>, Wants<Env, Settings>, AccessRules<never> {
   readonly kind: "tool";
   readonly config?: TypedConfig | undefined;
 }
 
-/** What a call needs to know of its tool. */
+/** The parts of a definition that a call needs. */
 interface ToolDefinitionParts {
   readonly name: string;
   readonly input: CompiledSchema;
@@ -88,7 +116,7 @@ const MAX_TIMEOUT_MS = 3_600_000;
 const DEFAULT_RESUMABLE: Resumable = { closeAfterMs: 25_000, retryMs: 1000 };
 const MAX_RETRY_MS = 60_000;
 const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
-/** How many values the arguments of one call may hold: the time to validate them grows faster than their number. */
+/** Most values that the arguments of one call may hold. Validation time grows faster than their number. */
 const MAX_MEMBERS = 20_000;
 const TOO_MANY_VALUES = {
   path: "",
@@ -98,12 +126,12 @@ const TOO_MANY_VALUES = {
 };
 const NO_ARGUMENTS = { type: "object", properties: {} } as const;
 
-/** Throws a TypeError that names the tool, the member and the rule when the definition cannot be served. */
+/** Defines a tool. Throws a TypeError that names the tool, the member and the rule when the definition is invalid. */
 export function defineTool<
   const Input extends AnySchema = typeof NO_ARGUMENTS,
   const Output extends AnySchema | undefined = undefined,
   const Config extends AnySchema | undefined = undefined,
-  // Nothing until a handler is known: it is what every schema allows.
+  // `never` until the handler is known, because every schema allows it.
   Returned extends Returnable = never,
   Env = Cloudflare.Env,
   Settings = Tenantry.Settings,
@@ -111,7 +139,7 @@ export function defineTool<
   return createDefinition(() => createTool(options as never) as Tool<Env, Settings>);
 }
 
-/** What was written, whatever TypeScript makes of its handler. */
+/** The options with an untyped handler. */
 type UntypedToolOptions = Omit<ToolOptions, "handler"> & Pick<ToolDefinitionParts, "handler">;
 
 function createTool(options = {} as UntypedToolOptions): Tool<never, never> {
@@ -135,7 +163,8 @@ function createTool(options = {} as UntypedToolOptions): Tool<never, never> {
     config,
     ...describeTool(options, input, output),
     resumable: resumableOf(name, options.resumable ?? false),
-    // A handler of era 2026 runs again after each answer, so what must not be done twice is in `ctx.once` anyway.
+    // In era 2026 a handler runs again after each answer. Work that must not be done twice is therefore in `ctx.once`
+    // anyway.
     repeatable: true,
     call: (args, request, requestScope) => callTool(parts, args, request, requestScope),
   };
@@ -172,7 +201,7 @@ function resumableOf(tool: string, resumable: boolean | Partial<Resumable>): Res
   throw new TypeError(`tool "${tool}": closeAfterMs is 0 or more, retryMs from 0 to ${MAX_RETRY_MS}`);
 }
 
-/** Writes the JSON Schema at definition, so that a schema that has none is refused there and not at a request. */
+/** Reads `json` at definition, so that a schema without a JSON Schema form is rejected then and not at a request. */
 function compileFor(what: string, schema: AnySchema): CompiledSchema {
   return withErrorPrefix(what, () => {
     const compiled = compileSchema(schema);
@@ -181,7 +210,7 @@ function compileFor(what: string, schema: AnySchema): CompiledSchema {
   });
 }
 
-/** What `make` returns; where it throws, that says of what. */
+/** Returns what `make` returns. Prefixes the message of an error with `what`. */
 export function withErrorPrefix<T>(what: string, make: () => T): T {
   try {
     return make();

@@ -1,5 +1,5 @@
-// Owns reading what operators wrote for an author's code (a tool's config, a tenant's settings) by the author's schema: the
-// value that handlers get, and each member that breaks a rule. Nothing written counts as an object without members.
+// Parses operators' values for an author's code (a tool's config, a tenant's settings) with the author's schema, and
+// lists each member that breaks a rule. An absent value counts as an empty object.
 
 import { AppError } from "../protocol/app-error.ts";
 import { isObject } from "../protocol/jsonrpc.ts";
@@ -7,7 +7,10 @@ import { nearestName } from "../protocol/did-you-mean.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { compileSchema, type AnySchema, type CompiledSchema, type Validated } from "./schema.ts";
 
-/** Thrown into a handler: what was written before does not fit what is deployed now. Its message is for the log alone. */
+/**
+ * Thrown into a handler when the stored configuration does not fit the deployed schema. The message is for the logs
+ * only.
+ */
 export class ConfigError extends AppError {
   constructor(message: string) {
     super("internal", { message });
@@ -19,22 +22,22 @@ export class ConfigError extends AppError {
 }
 
 export interface ConfigViolation {
-  /** Within the value; empty for the value itself. */
+  /** Path within the value; empty for the value itself. */
   readonly path: string;
   readonly rule: string;
 }
 
 export interface TypedConfig {
-  /** `where` is for the log. Throws a `ConfigFault`. */
+  /** `where` is for the log. Throws a `ConfigError`. */
   read(raw: unknown, where: string): unknown;
   violationsOf(raw: unknown): readonly ConfigViolation[];
-  /** Members that the schema takes, and of which it has none: a handler never sees them. */
+  /** Members that the schema accepts but does not define: a handler never sees them. */
   unknownMembers(raw: unknown): readonly ConfigViolation[];
 }
 
 const EMPTY_CONFIG = {};
 
-/** What no list shows may be beyond JSON Schema: then what it reads says so. */
+/** A schema without a JSON Schema form is accepted here, because no list shows it. Its own validation decides later. */
 function acceptsObject(compiled: CompiledSchema): boolean {
   try {
     return (compiled.json.type ?? "object") === "object";
@@ -43,7 +46,7 @@ function acceptsObject(compiled: CompiledSchema): boolean {
   }
 }
 
-/** The members that the schema names; undefined where it means to take others, too, or cannot say. */
+/** The members that the schema names; undefined if it accepts others too, or cannot be inspected. */
 function knownMembersOf(compiled: CompiledSchema): readonly string[] | undefined {
   try {
     const { properties, ...rest } = compiled.json;
@@ -52,12 +55,12 @@ function knownMembersOf(compiled: CompiledSchema): readonly string[] | undefined
     );
     return isObject(properties) && !acceptsOthers ? Object.keys(properties) : undefined;
   } catch {
-    // It is beyond JSON Schema.
+    // The schema has no JSON Schema form.
     return undefined;
   }
 }
 
-/** Throws a TypeError for a JSON Schema that cannot be used. */
+/** Throws a TypeError for an unusable JSON Schema. */
 export function createTypedConfig(schema: AnySchema): TypedConfig {
   const compiled = compileSchema(schema);
   if (!acceptsObject(compiled)) throw new TypeError("its type is object");
@@ -74,7 +77,7 @@ export function createTypedConfig(schema: AnySchema): TypedConfig {
   const violationsOf = (raw: unknown) => {
     const result = validate(raw);
     if ("value" in result) return [];
-    // A message begins with the path, which its reader has already.
+    // Strips the path from the message: the reader already has it.
     return result.violations.map(({ path, message }) => ({ path, rule: message.slice(message.indexOf(": ") + 2) }));
   };
   return {

@@ -1,5 +1,5 @@
-// Owns `ctx` as an author's TypeScript sees it: what the Worker, the tenant and a schema say of its members. No byte of it
-// is left in a bundle. What the members do is `context.ts`'s.
+// `ctx` with an author's types for bindings, settings and config. `context.ts` documents the members. Types only, so
+// nothing lands in the bundle.
 
 import type { UntypedContext } from "./context.ts";
 import type { ElicitAnswer, ElicitedContent, ElicitOptions } from "./elicitation.ts";
@@ -8,35 +8,41 @@ import type { AnySchema } from "./schema.ts";
 
 declare global {
   namespace Tenantry {
-    /** What `ctx.settings` is. Redeclare it once, as `Cloudflare.Env`, or name the type in `ctx: Context<Env, Settings>`. */
+    /**
+     * The type of `ctx.settings`. Redeclare it once, like `Cloudflare.Env`, or pass the type in `ctx: Context<Env,
+     * Settings>`.
+     */
     interface Settings {}
   }
 }
 
-/** What a handler is given. `Env`: the Worker's bindings, those of `wrangler types` where nothing else is said. */
+/**
+ * The `ctx` of a handler. `Env` is the type of the Worker's bindings; by default the one that `wrangler types`
+ * generates.
+ */
 export interface Context<Env = Cloudflare.Env, Settings = Tenantry.Settings, Config = unknown> extends Omit<
   UntypedContext,
   "config" | "env" | "settings" | "elicit" | "sample"
 > {
   /** The Worker's bindings. */
   readonly env: Env;
-  /** What the tenant says for everything in code, as the `settings` schema of the Worker reads it; frozen. */
+  /** The tenant's settings, parsed by the Worker's `settings` schema; frozen. */
   readonly settings: Settings;
-  /** What the tenant says for this tool, as the tool's `config` schema reads it; frozen. */
+  /** The tenant's configuration of this tool, parsed by the tool's `config` schema; frozen. */
   readonly config: Config;
   /**
-   * Asks the person with a form or a URL; accepted content is as the schema says. The name must be unique within the call:
-   * it finds the answer when the handler runs again. Throws where the client cannot be asked.
+   * Asks the person with a form or a URL; accepted content has the schema's type. `name` must be unique within the
+   * call: it finds the answer when the handler runs again. Rejects if the client does not support it.
    */
   elicit<const Schema extends AnySchema = never>(
     name: string,
     options: ElicitOptions<Schema>,
   ): Promise<ElicitAnswer<ElicitedContent<Schema>>>;
-  /** Asks the client's model. Only in era 2025 can a client report progress. */
+  /** Asks the client's model. Clients can report progress only in era 2025. */
   sample(name: string, params: SampleParams, options?: SampleOptions): Promise<SampleResult>;
 }
 
-/** What handlers read of the Worker, for the compiler alone: it is never there. */
+/** The bindings and settings that handlers read. A type for the compiler only; the member never exists. */
 export interface Wants<Env, Settings> {
   readonly wants?: (env: Env, settings: Settings) => never;
 }

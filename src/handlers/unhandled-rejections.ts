@@ -1,13 +1,13 @@
-// Owns hearing of promises that were rejected while nobody waited for them: the platform says nothing of these. Whose they
-// are is asked of the platform from the first one on that this isolate heard of, because each call would pay for it.
+// Reports promises that reject while no code awaits them; the platform does not report them. Tracking which call a
+// promise belongs to starts after the first such rejection in an isolate, because tracking costs every call.
 
 import type { Hooks } from "./request-scope.ts";
 import { eventOf } from "./error-outcome.ts";
 
-/** Whose it is. */
+/** The call that a promise belongs to. */
 type CallOrigin = Parameters<typeof eventOf>[0];
 
-/** `AsyncLocalStorage`, as much of it as is used. */
+/** The part of `AsyncLocalStorage` that is used. */
 interface CallStorage {
   run<T>(origin: CallOrigin, work: () => T): T;
   getStore(): CallOrigin | undefined;
@@ -17,14 +17,17 @@ declare const process: {
   getBuiltinModule?(name: "node:async_hooks"): { readonly AsyncLocalStorage: new () => CallStorage } | undefined;
 };
 
-/** `calls`: undefined until one was lost. What is run in it is known by what it lets go. */
+/**
+ * `current` is undefined until the first unhandled rejection. Promises of a call that runs in it are attributed to that
+ * call.
+ */
 export const callStorage: { current: CallStorage | undefined } = { current: undefined };
 let isListening = false;
 
-/** The hooks of all Workers in this isolate: of a promise that no call let go, nobody knows whose it is. Bound: one for each Worker. */
+/** The hooks of all Workers in this isolate, for promises that belong to no known call. Bound: one for each Worker. */
 const errorHooks: NonNullable<Hooks["onError"]>[] = [];
 
-/** `onError`: of promises that no call let go. */
+/** `onError` gets the rejections that belong to no known call. */
 export function reportUnhandledRejections(onError: Hooks["onError"]): void {
   if (onError) errorHooks.push(onError);
   if (isListening) return;
@@ -38,7 +41,7 @@ export function reportUnhandledRejections(onError: Hooks["onError"]): void {
   });
 }
 
-/** Absent before compatibility dates of 2026, without the flag `nodejs_compat`. */
+/** Returns undefined with compatibility dates before 2026 that lack the flag `nodejs_compat`. */
 function createCallStorage(): CallStorage | undefined {
   try {
     const module = process.getBuiltinModule?.("node:async_hooks");

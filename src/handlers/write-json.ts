@@ -1,8 +1,6 @@
-// Owns whether a value can be written as JSON, as everything that is listed must be.
-
 /**
- * Throws a TypeError that names the member that JSON cannot say: a bigint, or one that contains itself, of which the
- * outermost is named. `path`: where the value stands.
+ * Returns the value as JSON. Throws a TypeError that names the member which JSON cannot express: a bigint, or a
+ * circular value, of which the outermost is named. `path`: the value's position.
  */
 export function writeJson(value: unknown, path: readonly string[] = []): string {
   try {

@@ -1,5 +1,5 @@
-// Owns who calls a tenant with tokens of authorization servers, or with nothing in the mode `mixed`: verifies each token once
-// in an isolate, and says where to get one. Refuses keys where only such tokens are taken, and takes no token anywhere else.
+// Authenticates callers with tokens of authorization servers, and anonymous callers in the mode `mixed`. An isolate
+// verifies each token once. Rejections say where to get a token. A tenant that takes only tokens accepts no keys.
 
 import { keyIdOf } from "../auth/api-key.ts";
 import type { Credential } from "../auth/credential.ts";
@@ -20,13 +20,13 @@ import { verifyWithIssuer } from "./issuers/issuer-keys.ts";
 import { initialScopesOf } from "./oauth-scopes.ts";
 import { createChallenge, tenantIssuerOf, protectedResourceOf, type ProtectedResource } from "./protected-resource.ts";
 
-/** How many tokens of one tenant an isolate remembers; the one that was verified first is forgotten first. */
+/** Tokens that an isolate caches per tenant; the one verified first is evicted first. */
 const MAX_TOKENS = 1000;
-/** Of all of them: an issuer that somebody made may write long ones, and other tenants are in the same memory. */
+/** Total length of the cached tokens: an attacker's issuer may write long ones, and other tenants share the memory. */
 const MAX_TOKEN_CHARACTERS = 2_000_000;
 
 type TokenCache = Map<string, OAuthPrincipal>;
-/** Under which a snapshot has them. */
+/** The key in a cached policy's derived values. */
 const TOKEN_CACHE = Symbol("tokens");
 type AuthenticationResult = Principal | Failure;
 
@@ -47,7 +47,7 @@ export async function authenticateBearer(callerContext: CallerContext): Promise<
     : withAnonymousScopes(principalResult, document);
 }
 
-/** Who brings nothing, or a key or token of ours that is not one of this tenant. */
+/** For a caller without a credential, or with a key or token of ours that is not one of this tenant. */
 function rejectCredential(callerContext: CallerContext, credential: Credential): AuthenticationResult {
   const { document } = callerContext;
   const { mode } = document;
@@ -65,18 +65,20 @@ function rejectCredential(callerContext: CallerContext, credential: Credential):
 
 const WRONG_AUDIENCE = "it is for another audience";
 
-/** A token of ours is for one endpoint. Where its request is over, that was looked at when it came. */
+/**
+ * A token of ours is for one endpoint. For a call that outlives its request, this was checked when the request came.
+ */
 function isForOtherEndpoint(principal: Principal, kind: string, { resource }: ProtectedResource): boolean {
   const { resource: tokenResource = resource } = principal as Partial<OAuthPrincipal>;
   return kind === "key" && tokenResource !== resource;
 }
 
-/** Scopes of the tenant that need no credential; none where nothing says so. */
+/** Scopes of the tenant that need no credential; empty outside the mode `mixed`. */
 function anonymousScopesOf({ mode, auth }: TenantDocument): readonly string[] {
   return mode === "mixed" ? (auth?.anonymous?.scopes ?? []) : [];
 }
 
-/** Who signed in sees what everybody sees, too; a key has its own scopes. */
+/** A signed-in person also has the anonymous scopes; a key has only its own. */
 function withAnonymousScopes(principal: Principal, document: TenantDocument): Principal {
   const { kind, scopes } = principal;
   const more = anonymousScopesOf(document);
@@ -85,12 +87,12 @@ function withAnonymousScopes(principal: Principal, document: TenantDocument): Pr
     : principal;
 }
 
-/** Which endpoint is asked for. */
+/** The endpoint that the request is for. */
 export function requestedResource({ target, request, deployment }: CallerContext["context"]): ProtectedResource {
   return protectedResourceOf(request, deployment.path, target.path);
 }
 
-/** Who sees this in a browser has opened what is for a client. */
+/** A person in a browser has opened a URL that is meant for a client. */
 function browserHint({ headers }: Request): string | undefined {
   const isBrowser = headers.get("accept")?.includes("text/html");
   return isBrowser
@@ -98,7 +100,7 @@ function browserHint({ headers }: Request): string | undefined {
     : undefined;
 }
 
-/** Without an error where no credential came: https://datatracker.ietf.org/doc/html/rfc6750#section-3.1 */
+/** Without an error if no credential came: https://datatracker.ietf.org/doc/html/rfc6750#section-3.1 */
 export function unauthorizedFailure(
   { context, document: { auth } }: Pick<CallerContext, "context" | "document">,
   why?: string,
@@ -111,7 +113,7 @@ export function unauthorizedFailure(
   return { ...failure("unauthorized", message), challenge };
 }
 
-/** A token is good until it ends, while its issuer is one of the tenant's. */
+/** The token is valid until it expires, while its issuer is one of the tenant's. */
 function recheckPerson(person: OAuthPrincipal, issuers: readonly IssuerDocument[]): AuthenticationResult {
   const isTrusted = issuers.some(({ issuer }) => issuer === person.issuer);
   return isTrusted && Date.now() < person.expires
@@ -127,7 +129,7 @@ async function authenticateToken(
   const { derived } = callerContext;
   const cache = (derived.get(TOKEN_CACHE) as TokenCache | undefined) ?? new Map<string, OAuthPrincipal>();
   derived.set(TOKEN_CACHE, cache);
-  // A token is for some of a tenant's endpoints only.
+  // A token is valid for some endpoints of a tenant only.
   const key = `${resource.resource} ${token}`;
   const person = cache.get(key);
   if (person) {
@@ -142,7 +144,7 @@ async function authenticateToken(
   return principal;
 }
 
-/** The newest is kept whatever it takes. */
+/** The newest token stays cached whatever its length. */
 export function cacheToken(cache: TokenCache, key: string, person: OAuthPrincipal): void {
   cache.set(key, person);
   let characters = 0;
@@ -194,12 +196,12 @@ async function claimsOf(
   } catch (error) {
     refreshContext.onError(error);
   }
-  // Not 401: clients would have the person log in again, to no effect.
+  // Not 401: clients would make the person log in again, to no effect.
   const why = "Service unavailable: the authorization server of this token cannot be reached right now";
   return { ...failure("unavailable", why), retryAfter: 5 };
 }
 
-/** What an operator names is for the tenant itself: nobody could tell by it which profile a token is for. */
+/** An audience set by an operator is for the tenant without a profile: it does not identify a profile. */
 function audienceOf(
   { audience }: IssuerDocument,
   { resource, resourceAsSent: written }: ProtectedResource,

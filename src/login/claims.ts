@@ -1,11 +1,11 @@
-// Owns what the claims of a verified token make of its bearer: who it is, and what limits what they see. Pure.
+// Converts the claims of a verified token into a principal and its scopes.
 
 import { JWT_LEEWAY_S, type JwtClaims } from "../auth/jwt.ts";
 import type { OAuthPrincipal } from "../auth/principal.ts";
 import { oauthScopesOf, SCOPE_CLAIM } from "./oauth-scopes.ts";
 import type { IssuerDocument } from "../tenants/document/tenant-document.ts";
 
-/** `everybodys`: scopes of the tenant that need no credential. */
+/** `anonymousScopes`: scopes of the tenant that need no credential. */
 export function principalFromClaims(
   document: IssuerDocument,
   tokenClaims: JwtClaims,
@@ -17,7 +17,7 @@ export function principalFromClaims(
   const tokenScopes = new Set(scopes ? claimValuesOf(claims, scopes.claim) : []);
   return {
     kind: "oauth",
-    // No issuer has a blank in its name.
+    // Unambiguous, because an issuer contains no space.
     id: `oauth ${issuer} ${sub}`,
     issuer,
     subject: sub,
@@ -29,7 +29,7 @@ export function principalFromClaims(
   };
 }
 
-/** An address that was not verified is anybody's: it is not shown, and gives nobody a scope. */
+/** An unverified address may belong to another person: it is not shown, and gives no scope. */
 function dropUnverifiedEmail({ email, ...others }: Claims): Claims {
   return email === undefined || String(others["email_verified"]) === "false" ? others : { ...others, email };
 }
@@ -46,7 +46,7 @@ export function profileOf(claims: Claims): Pick<OAuthPrincipal, "email" | "name"
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** Those that handlers are shown. */
+/** The claims that handlers see. */
 export function visibleClaims(claims: Claims, names: readonly string[] = []): Claims {
   return Object.fromEntries(names.filter((name) => Object.hasOwn(claims, name)).map((name) => [name, claims[name]]));
 }
@@ -73,13 +73,13 @@ export function claimValuesOf(claims: Claims, claim: string): readonly unknown[]
   );
 }
 
-/** `realm_access.roles`: a claim inside another one. */
+/** `realm_access.roles` is a claim inside another claim. */
 function memberOf(value: unknown, name: string): unknown {
   const isThere = typeof value === "object" && value !== null && Object.hasOwn(value, name);
   return isThere ? (value as Record<string, unknown>)[name] : undefined;
 }
 
-/** Scopes stand in one text with blanks between; any other text is one value, whatever a person could write into it. */
+/** Scopes are one text separated by spaces. Any other text is a single value: a person may have written it. */
 function textsOf(value: unknown, claim: string): readonly unknown[] {
   if (Array.isArray(value)) return value;
   return typeof value === "string" && SCOPE_CLAIM.test(claim) ? value.split(" ") : [value];

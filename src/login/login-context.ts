@@ -1,5 +1,4 @@
-// Owns a visit to a tenant's authorization server: a request that was let in to it, with all that its steps decide by.
-// Refuses protocol: each step has its own file.
+// The context of an authenticated request to a tenant's authorization server, with everything that its steps need.
 
 import type { Principal } from "../auth/principal.ts";
 import type { KeyRing } from "../auth/seal.ts";
@@ -7,7 +6,7 @@ import type { View } from "../catalog/view.ts";
 import type { RefreshContext } from "../deployment/deployment.ts";
 import type { LoginDocument } from "../tenants/document/tenant-document.ts";
 
-/** Where a tenant's login stands, as its visitor sees it. No URL ends in a slash. */
+/** The URLs of a tenant's login, as the visitor sees them. No URL ends in a slash. */
 export interface LoginUrls {
   /** `{base}/login/TENANT`; on a tenant's hostname its origin. */
   readonly issuer: string;
@@ -15,29 +14,29 @@ export interface LoginUrls {
   readonly account: string;
   /** The tenant's endpoint without a profile: `{base}/mcp/TENANT`, on a tenant's hostname `/mcp`. */
   readonly resource: string;
-  /** The same endpoint where it stands for all tenants, `{base}/mcp`; absent: the tenant is not the default one. */
+  /** The default tenant's shared endpoint, `{base}/mcp`; absent for other tenants. */
   readonly shared?: string;
 }
 
 export interface LoginContext {
   /** Its body is in `body`. */
   readonly request: Request;
-  /** What was sent, at most 64 KiB; empty where nothing was. */
+  /** The request's body, at most 64 KiB; empty if there is none. */
   readonly body: string;
-  /** What follows the issuer, as `/authorize`; `/account` on the page of grants. */
+  /** The path below the issuer, such as `/authorize`; `/account` for the account page. */
   readonly path: string;
   readonly urls: LoginUrls;
   readonly login: LoginDocument;
-  /** The operator's note says why, and is no visitor's to read. */
+  /** The operator's note with the reason is not for visitors. */
   readonly isSuspended: boolean;
-  /** The tenant, its document, its authority and its secrets. */
+  /** The tenant, its document, its tenant object and its secrets. */
   readonly tenantContext: RefreshContext;
-  /** Of the lease: seals what travels through the browser. */
+  /** The lease's key ring: seals what travels through the browser. */
   readonly ring: KeyRing;
-  /** The visitor's, as limits know it. */
+  /** The visitor's address, as limits count it. */
   readonly clientAddress: string;
-  /** For what has to be done to the end, though whoever asked goes away. */
+  /** For work that must finish even if the client disconnects. */
   readonly waitUntil: (work: Promise<unknown>) => void;
-  /** What they would see. */
+  /** The view that a principal would have. */
   readonly viewOf: (profile: string | null, principal: Principal) => View | Promise<View>;
 }

@@ -1,4 +1,4 @@
-// Owns the feature `login()` as a Worker's author imports it: who calls, and the routes of its endpoints. A Worker without it
+// The feature `login()` as a Worker's author imports it: authentication of callers, and its routes. A Worker without it
 // has neither in its bundle.
 
 import type { BuiltInFeature, BuiltInRoutes } from "../deployment/deployment.ts";
@@ -33,7 +33,10 @@ import {
 import { respondFailure } from "../endpoint/respond.ts";
 import type { EndpointTarget, RequestContext } from "../endpoint/request-context.ts";
 
-/** Tokens of the authorization servers that a tenant names, and of its own: `docs/login.md`. */
+/**
+ * Adds login: callers authenticate with tokens of the authorization servers that a tenant names, or of the tenant's own
+ * one. See `docs/login.md`.
+ */
 export function login(...options: readonly never[]): Feature {
   assertNoOptions("login", options);
   const feature: BuiltInFeature = { ...loginFeature(), routes: [metadataRoutes, ...loginRoutes] };
@@ -41,7 +44,7 @@ export function login(...options: readonly never[]): Feature {
 }
 
 const MAX_FORM_BYTES = 65_536;
-/** Of a tenant that takes tokens of others alone: it may sign tokens for its own API. */
+/** For a tenant that takes only tokens of other issuers: it may sign tokens for its own API. */
 const KEY_LOGIN: LoginDocument = { via: "key" };
 
 const openLogin: BuiltInRoutes["open"] = (deployment) => async (request, env, ctx) => {
@@ -57,8 +60,8 @@ const openLogin: BuiltInRoutes["open"] = (deployment) => async (request, env, ct
 };
 
 /**
- * The URLs of tenants' authorization servers: the tenant is found under a lease, whoever comes is held against the limits of an address,
- * then src/login has the visit. On a tenant's own hostname they stand at the root, and nowhere else.
+ * Routes of the tenants' authorization servers. Each finds the tenant under a lease and applies the limits per address
+ * before a step runs. On a tenant's own hostname they are at the root, and only there.
  */
 const loginRoutes: readonly BuiltInRoutes[] = ["/login/*", "/account/*", ...LOGIN_PATHS].map((path) => {
   return { path, onHostnames: true, open: openLogin };
@@ -86,7 +89,7 @@ function loginEndpoint(location: LoginLocation, path: string, originalHeaders: H
     const isProgram = PROGRAM_PATHS.includes(path);
     const isPerson = originalHeaders.get("accept")?.includes("text/html") === true && !isProgram;
     if (!isFailure(loginContext)) {
-      // The issuer itself: programs know that there is nothing.
+      // The bare issuer URL: programs know that there is nothing to read.
       return path === "" && isPerson ? redirectTo(loginContext.urls.account) : handleLogin(loginContext);
     }
     const rejection = rejectLogin(context, loginContext, isPerson);
@@ -101,14 +104,14 @@ function rejectLogin(context: RequestContext, reason: Failure, isPerson: boolean
   return isPerson ? rejectionPageResponse(new URL(context.request.url).host, response, rejection.message) : response;
 }
 
-/** A client that finds no error of OAuth takes what it has for lost, and has its person sign in again. */
+/** A client that gets no OAuth error drops its tokens and makes its person sign in again. */
 async function toOAuthError(rejection: Response): Promise<Response> {
   const { error } = await rejection.json<{ readonly error: { readonly message: string } }>();
   const body = { error: "temporarily_unavailable", error_description: error.message };
   return Response.json(body, rejection);
 }
 
-/** `asked`: the headers as they came. */
+/** `originalHeaders`: the headers as the client sent them. */
 async function createLoginContext(
   context: RequestContext,
   location: LoginLocation,

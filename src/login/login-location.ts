@@ -1,5 +1,5 @@
-// Owns finding the tenant whose login somebody asks for: by path, or by the hostname that the tenant has to itself. A tenant
-// that takes no tokens is one that nobody can tell from none.
+// Finds the tenant of a login request, by path or by the tenant's own hostname. A tenant that takes no tokens looks
+// like an unknown one.
 
 import { insecureTransportError } from "../auth/origin.ts";
 import { mergedDocument } from "../catalog/tenant-catalog.ts";
@@ -20,25 +20,25 @@ import { toRejection } from "../endpoint/rate-limit.ts";
 import { eraOf, respondFailure } from "../endpoint/respond.ts";
 import type { EndpointTarget, Env, RequestContext } from "../endpoint/request-context.ts";
 
-/** No page's own origin is trusted more than another, and none sends a cookie. `*` does not stand for `authorization`. */
+/** All origins are treated alike, and no request carries a cookie. `*` does not cover `authorization`. */
 export const PUBLIC_CORS = {
   "access-control-allow-origin": "*",
   "access-control-allow-headers": "authorization, content-type, mcp-protocol-version, *",
 };
 
-/** For pages of every origin to read, a refusal too. */
+/** Makes a response readable by pages of every origin, errors too. */
 export function withPublicCors(response: Response): Response {
   for (const [name, value] of Object.entries(PUBLIC_CORS)) response.headers.set(name, value);
   return response;
 }
 
-/** As whoever asks wrote the URL. */
+/** The location as the client wrote the URL. */
 export interface LoginLocation {
-  /** The origin, with the path of the mount. */
+  /** The origin, with the mount path. */
   readonly base: string;
-  /** What follows it, without a slash at the end. */
+  /** The path after the base, without a trailing slash. */
   readonly path: string;
-  /** The tenant whose hostname it is; null: a hostname of the Worker. */
+  /** The tenant that owns the hostname; null: a hostname of the Worker. */
   readonly hostnameTenant: string | null;
 }
 
@@ -74,8 +74,8 @@ interface RawInvocation {
 }
 
 /**
- * Whoever asks brings nothing by which they are known at the tenant's endpoint, from whichever page. Pages and forms hold keys,
- * codes and cookies, so all of it is refused where others could read it.
+ * Serves a request without the credentials and origin that the tenant's endpoint would use. Pages and forms carry keys,
+ * codes and cookies, so a request over an insecure transport is rejected.
  */
 export async function serveAnonymously(
   deployment: Deployment,
@@ -98,7 +98,7 @@ export interface LoginTenant {
   readonly document: TenantDocument;
 }
 
-/** The tenant under a lease, where it takes tokens. */
+/** The tenant under a lease, if it takes tokens. */
 export async function getLoginTenant(context: RequestContext): Promise<LoginTenant | Failure> {
   const { profile, credential } = context.target;
   const snapshot = await getTenantPolicy(context);
@@ -109,6 +109,6 @@ export async function getLoginTenant(context: RequestContext): Promise<LoginTena
   const profileExists = profile === null || Object.hasOwn(document.profiles ?? {}, profile);
   if (acceptsTokens(document.mode) && document.auth && profileExists)
     return { tenant: tenantResult, snapshot, document };
-  // As for a name that is no tenant's: whether there is one that takes keys is nobody's to learn.
+  // The same answer as for an unknown tenant: whether a tenant with keys exists must not leak.
   return document.mode === "key" ? unauthorized(credential) : noEndpoint(context);
 }

@@ -1,4 +1,4 @@
-// Owns what a document's `auth` must be beyond its shape: issuers that can be read, and scopes that are there. Pure.
+// Rules for a document's `auth` beyond its schema: valid issuers, and scopes that exist.
 
 import type { FieldError } from "../deployment/deployment.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
@@ -17,10 +17,10 @@ import { oauthScopesOf } from "./oauth-scopes.ts";
 import { findBrokenClients } from "./server/find-client.ts";
 import { findBrokenSignIn } from "./sign-in/sign-in-rules.ts";
 
-/** `allow`: what the Worker's operator allows beside the public internet; undefined: nobody knows yet. */
+/** `allow`: hosts that the Worker's operator allows beside the public internet; undefined if not known yet. */
 export function findBrokenAuth(document: TenantDocument, allow: string | undefined): FieldError[] {
   const { auth, mode, scopes = {} } = document;
-  // A document that was written to the admin API has its shape; one in code may have an author whose editor did not look.
+  // The admin API validates the shape of a document. A document in code may come from an author without type checks.
   const shapeErrors = auth && allow === undefined ? checkShape(document) : [];
   if (shapeErrors.length > 0) return shapeErrors;
   const { issuers = [], login } = auth ?? {};
@@ -79,7 +79,7 @@ function isScopesShape(scopes: unknown): boolean {
   return isTextList(scopes.first ?? []) && Object.values(scopes.values).every(isTextList);
 }
 
-/** What everybody sees is never left to be guessed. */
+/** Scopes of anonymous callers must be explicit. */
 function checkAnonymous({ anonymous }: AuthDocument, mode: Mode | undefined, known: readonly string[]): FieldError[] {
   if (!anonymous) {
     const rule = "is needed in the mode mixed: it names the scopes that need no credential";
@@ -92,9 +92,9 @@ function checkScopes({ scopes }: Pick<IssuerDocument | LoginDocument, "scopes">,
   return checkScopeNames(Object.values(scopes?.values ?? {}).flat(), known);
 }
 
-/** Who mends these asks again. */
+/** Most errors reported at once; the rest shows after these are fixed. */
 const MAX_REPORTED = 100;
-/** With so many names those that are none are compared, to say what was meant: a tenant may write hundreds and thousands. */
+/** Most comparisons for suggestions: a tenant may have many hundreds of names. */
 const MAX_COMPARED = 500;
 
 function checkScopeNames(named: readonly string[], known: readonly string[]): string[] {
@@ -105,7 +105,7 @@ function checkScopeNames(named: readonly string[], known: readonly string[]): st
   });
 }
 
-/** What a client asks for has to be what means something when it comes back. */
+/** A client may only be told to ask for scopes that have a meaning in the token. */
 function checkFirstScopes(issuer: IssuerDocument): string[] {
   const known = oauthScopesOf(issuer);
   const unknown = (issuer.scopes?.first ?? []).filter((name) => !known.includes(name));

@@ -1,5 +1,5 @@
-// Owns login as a feature: callers whom authorization servers name, beside keys. A Worker without it has none of this in
-// its bundle.
+// Login as a feature: callers with tokens of authorization servers, beside keys. A Worker without it has none of this
+// in its bundle.
 
 import { insecureTransportError } from "../auth/origin.ts";
 import type { BuiltInFeature } from "../deployment/deployment.ts";
@@ -14,11 +14,11 @@ import { findBrokenAuth } from "./login-rules.ts";
 import { loginStore } from "./server/login-store.ts";
 import { operatorSignIn } from "./operators/operator-auth.ts";
 
-/** All of it but its endpoints, which are the business of who answers HTTP. */
+/** Everything but the endpoints, which login-feature.ts adds. */
 export function loginFeature(): BuiltInFeature {
   return {
     name: "login",
-    // Keys are loaded when a token needs them: a call by an API key does not wait for them.
+    // Keys are loaded when a token needs them: a call with an API key does not wait for them.
     sections: createLeasedSections(() => false),
     checkDocument: (document, env) => findBrokenAuth(document, env && outboundAllowOf(env)),
     refresh: refreshIssuers,

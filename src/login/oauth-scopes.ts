@@ -1,13 +1,13 @@
-// Owns which scopes of OAuth stand for scopes of a tenant: all of them, and those that a client asks for first. Of other
-// claims, such as groups, nobody can ask for more. Pure.
+// OAuth scopes that stand for a tenant's scopes: all of them, and those that a client requests first. Clients cannot
+// request values of other claims, such as groups.
 
 import type { AuthDocument, IssuerDocument } from "../tenants/document/tenant-document.ts";
 
-/** Claims in which OAuth scopes stand, with blanks between them. */
+/** Claims that hold OAuth scopes, separated by spaces. */
 export const SCOPE_CLAIM = /^(scope|scp)$/;
 /** https://datatracker.ietf.org/doc/html/rfc6749#section-3.3 */
 const SCOPE_TOKEN = /^[!#-[\]-~]+$/;
-/** Without a word about it a client asks for so many at once. */
+/** Most scopes that a client requests by default. */
 const MAX_INITIAL = 50;
 
 export function oauthScopesOf({ scopes }: IssuerDocument): readonly string[] {
@@ -15,7 +15,7 @@ export function oauthScopesOf({ scopes }: IssuerDocument): readonly string[] {
   return Object.keys(scopes.values).filter((name) => SCOPE_TOKEN.test(name));
 }
 
-/** Of the issuer that clients take, which is the first; none where that is the tenant itself. */
+/** Scopes of the first issuer, which clients use; empty if that is the tenant itself. */
 export function initialScopesOf({ issuers: [first] = [], login }: AuthDocument): readonly string[] {
   return first && !login ? (first.scopes?.first ?? oauthScopesOf(first).slice(0, MAX_INITIAL)) : [];
 }

@@ -1,4 +1,4 @@
-// Owns where things of login are: which resource a request asks for, where its metadata is, and what that says.
+// The URLs of an endpoint as a protected resource, its metadata, and the challenge that leads there.
 // https://datatracker.ietf.org/doc/html/rfc9728
 
 import { stripMountPath, publicUrl } from "../deployment/mount.ts";
@@ -10,41 +10,52 @@ import { issuersOf, type TenantDocument } from "../tenants/document/tenant-docum
 export const METADATA_PATH = "/.well-known/oauth-protected-resource";
 
 export interface ProtectedResource {
-  /** The endpoint's one name. */
+  /** The endpoint's canonical URL. */
   readonly resource: string;
-  /** As its client wrote it, perhaps with a slash and a query behind it: its metadata, and tokens of others, name it so. */
+  /**
+   * The URL as the client wrote it, perhaps with a trailing slash or a query: its metadata, and tokens of other
+   * issuers, use this form.
+   */
   readonly resourceAsSent: string;
   readonly metadata: string;
 }
 
-/** `path`: what follows `/mcp` where the request itself is to another endpoint of the tenant. */
+/** `path`: the part after `/mcp`, for a request to another URL of the tenant. */
 export function protectedResourceOf(request: Pick<Request, "url">, mount: string, path: string): ProtectedResource {
   const url = publicUrl(request, mount);
   const below = stripMountPath(mount, url.pathname).replace(/\/+$/, "");
   const base = url.origin + mount;
   if (!/^\/mcp(?:\/|$)/.test(below)) return protectedResourceAt(base, `/mcp${path}`);
-  // A message of HTTP+SSE comes to a URL that we named.
+  // A message of HTTP+SSE comes to a URL that this server created.
   return protectedResourceAt(base, below, url.searchParams.has("sessionId") ? "" : urlSuffixOf(url));
 }
 
-/** `base`: the origin, with the path of the mount. `below`: the endpoint's path from there, as `/mcp/acme`; `rest` follows it. */
+/**
+ * `base`: the origin, with the mount path. `below`: the endpoint's path from there, such as `/mcp/acme`; `rest` follows
+ * it.
+ */
 export function protectedResourceAt(base: string, below: string, rest = ""): ProtectedResource {
   return { resource: base + below, resourceAsSent: base + below + rest, metadata: base + METADATA_PATH + below + rest };
 }
 
-/** The part of an endpoint's URL that does not identify it: slashes at the end, and the query. Fit for a quoted text of a header. */
+/**
+ * The part of an endpoint's URL that does not identify it: trailing slashes and the query. Safe inside a quoted string
+ * of a header.
+ */
 export function urlSuffixOf({ pathname, search }: URL): string {
   return pathname.slice(pathname.replace(/\/+$/, "").length) + search.replaceAll("\\", "%5C");
 }
 
-/** The tenant's own issuer. What follows `/mcp` begins with the tenant's name, unless it is on a hostname of its own. */
+/**
+ * The tenant's own issuer. The path after `/mcp` begins with the tenant's id, unless the tenant has its own hostname.
+ */
 export function tenantIssuerOf({ request, deployment, target }: CallerContext["context"]): string {
   const base = new URL(request.url).origin + deployment.path;
   const below = target.profile === null ? "" : `/${target.profile}`;
   return target.path === below ? base : `${base}/login${target.path.slice(0, target.path.length - below.length)}`;
 }
 
-/** `isOwn`: the host is the tenant's own. `isDefault`: the tenant is the one of `/mcp`. */
+/** `isOwn`: the hostname is the tenant's own. `isDefault`: the tenant is the one of `/mcp`. */
 export function loginUrlsAt(
   base: string,
   tenant: string,
@@ -59,7 +70,7 @@ export function loginUrlsAt(
   return isDefault ? { ...urls, shared: `${base}/mcp` } : urls;
 }
 
-/** `own`: the tenant's own issuer, which comes first where it has one: clients take the first. */
+/** `ownIssuer`: the tenant's own issuer. It comes first, because clients use the first. */
 export function createResourceMetadata(
   document: TenantDocument,
   { resourceAsSent: resource }: ProtectedResource,
@@ -79,13 +90,13 @@ export function createResourceMetadata(
   };
 }
 
-/** Absent where no credential came: https://datatracker.ietf.org/doc/html/rfc6750#section-3.1 */
+/** Absent if no credential came: https://datatracker.ietf.org/doc/html/rfc6750#section-3.1 */
 export interface ChallengeError {
   readonly error: "invalid_token" | "insufficient_scope";
   readonly why: string;
 }
 
-/** `scopes`: what a client shall ask for. https://datatracker.ietf.org/doc/html/rfc9728#section-5.1 */
+/** `scopes`: those that the client should request. https://datatracker.ietf.org/doc/html/rfc9728#section-5.1 */
 export function createChallenge(
   { metadata }: ProtectedResource,
   scopes: readonly string[],

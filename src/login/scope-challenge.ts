@@ -1,5 +1,6 @@
-// Owns what is answered to a call that names what its caller does not see, before anything of what came in runs: nobody is
-// asked to log in, whether or not there is such a thing; a person is told which OAuth scope would show it. Keys are told nothing.
+// Answers a call that names a definition which its caller does not see, before any of its messages run. An anonymous
+// caller is asked to log in, whether or not the definition exists. A signed-in person is told which OAuth scope would
+// show it. A caller with a key gets no hint.
 
 import type { OAuthPrincipal, Principal } from "../auth/principal.ts";
 import { createView, type View } from "../catalog/view.ts";
@@ -14,10 +15,10 @@ import { requestedResource, unauthorizedFailure } from "./bearer-auth.ts";
 import { oauthScopesOf } from "./oauth-scopes.ts";
 import { createChallenge } from "./protected-resource.ts";
 
-/** Of what came in, which may be anything; as many messages as a batch may have are looked at. */
+/** Most messages of a request that are checked: the most that a batch may have. The body is not validated yet. */
 const MAX_MESSAGES = 100;
 
-/** Whoever comes with a key, or is the Worker itself, would find nothing more by signing in. */
+/** A caller with a key, or the Worker itself, would see nothing more by signing in. */
 const SIGN_IN_KINDS: ReadonlySet<Principal["kind"]> = new Set(["anonymous", "oauth"]);
 
 export function getScopeChallenge(callerContext: AuthorizedContext, body: unknown): Failure | undefined {
@@ -51,7 +52,7 @@ function parseNamedItem(message: unknown): NamedItem | undefined {
   return kind && parseItemName(kind, message.params);
 }
 
-/** undefined: what it is no name of is refused as everywhere. */
+/** Returns undefined for an invalid name, which is rejected later like everywhere else. */
 function parseItemName(kind: NamedItem["kind"], { name, uri }: JsonObject): NamedItem | undefined {
   if (kind !== "resources") return typeof name === "string" ? { kind, name } : undefined;
   const parsed = parseUri(String(uri));
@@ -64,7 +65,10 @@ function isVisibleIn(view: View, { kind, name }: NamedItem): boolean {
   return (kind === "tools" ? view.tool(name, Date.now()) : view.prompt(name, Date.now())) !== undefined;
 }
 
-/** Not where a source that could not be read may have it, and show it to everybody: nobody logs in for an outage. */
+/**
+ * No challenge if an unavailable source may have the definition and show it to everyone: a login does not help in an
+ * outage.
+ */
 function loginChallenge(callerContext: AuthorizedContext, { kind, name }: NamedItem): Failure | undefined {
   const { view, document, principal, context } = callerContext;
   const { profile } = context.target;
@@ -77,13 +81,13 @@ function loginChallenge(callerContext: AuthorizedContext, { kind, name }: NamedI
     : unauthorizedFailure(callerContext);
 }
 
-/** The first scope that shows it; undefined: none that a client can ask for does. */
+/** The first scope that shows the definition; undefined if no scope that a client can request does. */
 function stepUpChallenge(callerContext: AuthorizedContext, item: NamedItem): Failure | undefined {
   const { document, principal, context } = callerContext;
   const { issuer: name, granted, scopes } = principal as OAuthPrincipal;
   const issuer = issuersOf(document).find(({ issuer: one }) => one === name);
-  // A token of our own has no scopes of theirs, and what its person left out is not to be had. The rest of a long result is a
-  // resource that no view shows.
+  // A token of our own has no OAuth scopes of an issuer, and cannot get what its person excluded. The stored rest of a
+  // long result is a resource that no view shows.
   if (!issuer?.scopes || !granted || !scopes || item.kind === "resources") return undefined;
   const { values } = issuer.scopes;
   const needed = oauthScopesOf(issuer)
@@ -100,7 +104,7 @@ function stepUpChallenge(callerContext: AuthorizedContext, item: NamedItem): Fai
 
 const MAX_VIEWS = 100;
 
-/** Computed once for each version of the policy: whoever is refused may ask again. */
+/** Cached per policy version, because a rejected caller may ask repeatedly. */
 function viewWithScopes({ view, document, snapshot, context }: AuthorizedContext, scopes: readonly string[]): View {
   const { memo: derived, policy, version } = snapshot;
   const { tenantResult: known, profile } = context.target;

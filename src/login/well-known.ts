@@ -1,5 +1,5 @@
-// Owns the metadata that tells clients where to log in, in every place where they look for it. It is public, so pages of
-// every origin may read it.
+// The metadata that tells clients where to log in, at every URL where they look for it. It is public, so pages of every
+// origin may read it.
 
 import type { Deployment, BuiltInRoutes } from "../deployment/deployment.ts";
 import { METADATA_PATH, createResourceMetadata, protectedResourceAt, urlSuffixOf } from "./protected-resource.ts";
@@ -23,7 +23,7 @@ import type { EndpointTarget, RequestContext } from "../endpoint/request-context
 
 const METADATA_HEADERS = { ...PUBLIC_CORS, "cache-control": "public, max-age=60" };
 
-/** https://datatracker.ietf.org/doc/html/rfc8414#section-3, and as OpenID has it. */
+/** https://datatracker.ietf.org/doc/html/rfc8414#section-3, and the location that OpenID uses. */
 const SERVER_METADATA = /^\/\.well-known\/(?:oauth-authorization-server|openid-configuration)(?=\/|$)/;
 
 export const metadataRoutes: BuiltInRoutes = {
@@ -57,10 +57,12 @@ function serverTarget({ path, hostnameTenant: owner }: LoginLocation): EndpointT
   return below === "" ? tenantTarget(owner) : undefined;
 }
 
-/** `endpoint`: the path of the one that is asked about; empty: it is the tenant's authorization server itself. */
+/**
+ * `endpoint`: the path of the endpoint that the metadata describes; empty for the tenant's authorization server itself.
+ */
 export function metadataEndpoint(location: LoginLocation, endpoint: string): Endpoint {
   const answerMetadata = async (context: RequestContext): Promise<Response> => {
-    // Before the method: names of no tenant are counted, however somebody asks for them.
+    // Checked before the method, so that requests for unknown tenants are counted whatever their method.
     const loginTenant = await getLoginTenant(context);
     if (isFailure(loginTenant)) return rejectLoginRequest(context, loginTenant);
     if (context.request.method === "POST") {

@@ -1,5 +1,5 @@
-// Admits calls to the object that keeps a tenant's content. The first call asks the tenant's authority whether there is such
-// a tenant; nothing asks again.
+// Admits calls to a tenant's content object. The first call asks the tenant object whether the tenant exists; the
+// answer is stored.
 
 import { isUnknownTenant, createTenantStub, type TenantUid, type RpcRefusal } from "../tenants/object/tenant-uid.ts";
 import { authorityStore } from "../tenants/object/authority-store.ts";
@@ -13,7 +13,7 @@ import {
 import { namespaceOf } from "../tenants/directory/namespaces.ts";
 import { objectsIn } from "../tenants/directory/placement.ts";
 
-/** undefined: the call may go on; `busy`: the authority did not answer; `gone`: there is no such tenant. */
+/** undefined: the call may continue. `busy`: the tenant object did not answer. `gone`: there is no such tenant. */
 type AdmissionResult = RpcRefusal | undefined;
 
 export type AdmitCall = (meant: TenantUid, isClosing: boolean) => AdmissionResult | Promise<AdmissionResult>;
@@ -25,12 +25,12 @@ export const admissionStore: Store = {
   open: () => ({ methods: {} }),
 };
 
-/** Which tenant's content this object keeps; undefined while nobody has asked for it. */
+/** The tenant whose content this object stores; undefined before the first call. */
 export function contentOwnerOf(sql: SqlStorage): TenantUid | undefined {
   return sql.exec<{ created: string }>("SELECT created FROM content_tenant").toArray()[0]?.created;
 }
 
-/** The tenant's authority, as the object of its content calls it. */
+/** A client with which the content object calls the tenant object. */
 export function authorityClientOf<Methods extends object>(
   { env, tenant, jurisdiction }: StoreHost,
   created: TenantUid,

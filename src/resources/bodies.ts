@@ -1,5 +1,6 @@
-// Owns how a Worker stores and reads the body of a resource: in KV, whose key says the content, and for some minutes in copies beside
-// the index, because KV may say somewhere for a minute that it has none. A body is uploaded by one writer at a time.
+// Stores and reads the bodies of resources. They are in KV under keys that name the content, and for some minutes also
+// in copies beside the index, because KV may report a new key as missing for a minute in some places. One writer at a
+// time uploads a body.
 
 import { AppError } from "../protocol/app-error.ts";
 import { omitUndefined } from "../protocol/members.ts";
@@ -17,21 +18,21 @@ import { MAX_SEARCH_CHARACTERS } from "./text-index.ts";
 
 const MAX_COPY_BYTES = 256 * 1024;
 const KV_CACHE_SECONDS = 86_400;
-/** Where KV is silent for longer, there may be a copy. */
+/** If KV takes longer, a copy is tried. */
 const KV_TIMEOUT_MS = 10_000;
 const MISS_RETRY_DELAYS_MS = [50, 200, 500] as const;
-/** When it is asked who uploads a body: while another one does, and KV's second lasts. */
+/** Delays between upload claims, for the time in which another writer uploads and for KV's one second. */
 const CLAIM_DELAYS_MS = [0, 50, 100, 200, 400, 800, 800, 800] as const;
 
-/** Where a tenant's resources are. */
+/** The location of a tenant's resources. */
 export interface ContentLocation {
-  /** What stands for the tenant in the keys of bodies: `keptUnder`. */
+  /** Stands for the tenant in the keys of bodies; see `storageKey`. */
   readonly storageKey: string;
   readonly content: ContentRpc;
   readonly bodies: KVNamespace;
 }
 
-/** A large body is in memory twice while it is read, so only so many are read at a time. */
+/** A large body is in memory twice while it is read, so only some are read at a time. */
 export async function withReservedMemory<T>({ size, uri }: ResourceRow, read: () => Promise<T>): Promise<T> {
   if (size <= SMALL_BYTES) return read();
   const reservation = MEMORY_BUDGET.createReservation();
@@ -47,15 +48,15 @@ export async function readBody(location: ContentLocation, row: ResourceRow): Pro
   const bytes = getCachedBody(key) ?? (await fetchBody(location, key, row));
   if (!bytes) throw new AppError("busy", { retryAfter: 5, cause: new Error(`no body for ${row.uri}`) });
   cacheBody(key, bytes);
-  // A copy, because others read the remembered bytes. A byte order mark is kept: it is part of what was stored.
+  // A copy, because other requests read the cached bytes. A byte order mark stays: it is part of the stored content.
   return row.binary
     ? { blob: new Uint8Array(bytes.slice(0)) }
     : { text: new TextDecoder("utf-8", { fatal: false, ignoreBOM: true }).decode(bytes) };
 }
 
 /**
- * A new body may be missing from KV far away for a minute, or KV be away: then the copy beside the index is read, then KV
- * again. undefined: nobody has it now. Rejects as KV does where it is away and there is no copy.
+ * KV may miss a new body in distant places for a minute, or be down. Then the copy beside the index is read, then KV
+ * again. Returns undefined if the body is nowhere now. Rejects with KV's error if KV is down and there is no copy.
  */
 async function fetchBody(
   { content, bodies }: ContentLocation,
@@ -81,7 +82,7 @@ async function fetchBody(
   return undefined;
 }
 
-/** undefined: not all of it is there. */
+/** Returns undefined if a part is missing. */
 async function joinParts(content: ContentRpc, hash: string, size: number): Promise<ArrayBuffer | undefined> {
   const body = new Uint8Array(size);
   for (let at = 0; at < size; at += PART_BYTES) {
@@ -100,7 +101,10 @@ export interface StoredBody {
 
 export type StoreResult = Exclude<PutResult, { state: "resend" }>;
 
-/** Stores a body and its row; the body where KV has it not, and no other writer uploads it. Throws `busy` after some tries. */
+/**
+ * Stores a body and its row. The body is uploaded only if KV lacks it and no other writer uploads it. Throws `busy`
+ * after some tries.
+ */
 export async function storeBody(
   location: ContentLocation,
   { row, bytes, searchText }: StoredBody,
@@ -109,7 +113,7 @@ export async function storeBody(
   const put: Omit<PutResource, "resendToken"> = {
     row,
     searchText: searchText.slice(0, MAX_SEARCH_CHARACTERS),
-    // Not `bytes.slice().buffer`: for a Buffer that is its whole pool, which holds other things.
+    // Not `bytes.slice().buffer`: for a Buffer that is its whole pool, which holds other data.
     copy: bytes.byteLength <= MAX_COPY_BYTES ? new Uint8Array(bytes).buffer : null,
     ifAbsent: options.ifAbsent ?? false,
     maxResources: options.maxResources,
@@ -126,11 +130,12 @@ export async function storeBody(
     try {
       if (claim.state === "upload") await uploadBody(location, row.hash, bytes);
     } catch (error) {
-      // KV failed, or had a write of the same body within a second: it is this writer's turn yet, and others wait for it.
+      // KV failed, or had a write of the same body within a second. This writer keeps its claim, and others wait for
+      // it.
       cause = error;
       continue;
     }
-    // Who uploads it once more, because it was collected meanwhile, waits for KV's second as others do.
+    // The body was deleted in the meantime. The repeated upload waits for KV's one second like any other.
     uploader = crypto.randomUUID();
     const resendToken = claim.state === "upload" ? claim.collected : null;
     const result: PutResult = await withCleanup(location.content.put({ ...put, resendToken }), deleteBody);
@@ -139,7 +144,7 @@ export async function storeBody(
   throw new AppError("busy", { retryAfter: 5, cause });
 }
 
-/** Rejects as KV does. Large bodies have no copy that goes with the row. */
+/** Rejects with KV's error. A large body has no copy in the index row, so its copy is stored in parts. */
 async function uploadBody(
   { storageKey, content, bodies }: ContentLocation,
   hash: string,
@@ -148,7 +153,7 @@ async function uploadBody(
   await bodies.put(bodyKey(storageKey, hash), bytes);
   for (let at = 0; bytes.byteLength > MAX_COPY_BYTES && at < bytes.byteLength; at += PART_BYTES) {
     const part = new Uint8Array(bytes.subarray(at, at + PART_BYTES)).buffer;
-    // KV has it all the same: no part is kept where there is no room.
+    // The body is in KV anyway: if there is no room, the copy is skipped.
     if (!(await content.storePart(hash, at, part).catch(() => false))) break;
   }
 }

@@ -1,8 +1,8 @@
-// Owns a small memory of resource bodies per isolate. A body's key names its content, and only the authority says which
-// key a resource has now, so what is remembered can never be old. Bounded in bytes: the least recently used go first.
+// A small cache of resource bodies per isolate. A body's key names its content, and only the content object says which
+// key a resource has now, so a cached body is never stale. Evicts the least recently used bodies above a total size.
 
 const MAX_BYTES = 8 * 1024 * 1024;
-/** Larger bodies are not kept: one would push out many others. */
+/** Larger bodies are not cached: one would evict many others. */
 const MAX_BODY_BYTES = 256 * 1024;
 
 /** Bound: MAX_BYTES, of bodies of MAX_BODY_BYTES at most. */

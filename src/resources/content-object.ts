@@ -1,5 +1,5 @@
-// The Durable Object that keeps one tenant's content beside its authority: what is listed, searched and written here never stands
-// before a lease or a revocation. Refuses calls for a tenant that is not there any more.
+// The Durable Object for one tenant's content, beside the tenant object: lists, searches and writes here never delay a
+// lease or a revocation. Rejects calls for a deleted tenant.
 
 import { createStoreObject } from "../tenants/object/store-object.ts";
 import type { StoreHost } from "../tenants/object/store.ts";
@@ -11,7 +11,7 @@ interface ContentHost extends StoreHost {
   readonly admit: AdmitCall;
 }
 
-/** Its name is what stands for the tenant elsewhere, and begins with the id, which has no "@". */
+/** The object's name is the tenant's storage key. It begins with the tenant's id, which has no "@". */
 function createContentHost(base: StoreHost): ContentHost {
   const host = { ...base, tenant: base.tenant.split("@")[0] ?? "" };
   return { ...host, admit: createAdmission(host) };

@@ -1,5 +1,6 @@
-// Owns the resource index of a tenant, in the object that keeps its content: one row per URI, full-text search, tags, and which bodies in KV are in use.
-// Bodies are not here, except new ones for the minutes in which KV may not show them everywhere yet: large ones in parts.
+// The resource index of a tenant, in its content object: one row per URI, full-text search, tags, and the bodies of KV
+// in use. Bodies themselves are in KV. New ones are also here for the minutes in which KV may not have them everywhere:
+// large ones in parts.
 
 import { ceilToMinute } from "../tenants/object/body-garbage.ts";
 import type { TenantUid } from "../tenants/object/tenant-uid.ts";
@@ -30,12 +31,12 @@ import { claimUpload, type UploadClaim } from "./upload-claims.ts";
 export interface PutResource {
   readonly row: NewRow;
   readonly searchText: string;
-  /** The body itself when it is small, to be read from here until KV shows it everywhere; else null. */
+  /** The body itself if it is small, to be read from here until KV has it everywhere; else null. */
   readonly copy: ArrayBuffer | null;
   readonly ifAbsent: boolean;
-  /** How many resources the tenant may have; null for no limit. */
+  /** Most resources that the tenant may have; null for no limit. */
   readonly maxResources: number | null;
-  /** How many bytes all of them may take; null for no limit. */
+  /** Most bytes that all of them may take; null for no limit. */
   readonly maxBytes?: number | null;
   /** `collected` of the last answer "resend", now that the body was uploaded again; null before. */
   readonly resendToken: number | null;
@@ -48,29 +49,32 @@ export type PutResult =
   | { readonly state: "present"; readonly row: ResourceRow }
   /** The body was deleted from KV since its upload, or is being deleted: upload it again. */
   | { readonly state: "resend"; readonly collected: number }
-  /** The tenant has as many as it may, as many bytes as it may, or its object is as large as it may be. */
+  /** A limit is reached: the number of resources, their bytes ("storedBytes"), or the size of the object ("object"). */
   | { readonly state: "full"; readonly of?: "storedBytes" | "object" }
   | EditRejection;
 
 export interface ContentMethods extends QueryMethods {
   put(resource: PutResource): PutResult;
   get(uri: string): ResourceRow | undefined;
-  /** A small body that was stored minutes ago. */
+  /** A small body that was stored in the last minutes. */
   readCopy(hash: string): ArrayBuffer | undefined;
-  /** Whether there was such a resource. */
+  /** Returns whether the resource existed. */
   remove(uri: string): boolean;
-  /** Asked before a body is uploaded. `by`: what this ask is called by. */
+  /** Claims the upload of a body. `by` identifies the attempt. */
   claimUpload(hash: string, by: string): UploadClaim;
-  /** Keeps a part of a large body that was uploaded now, until KV shows it everywhere. False: there is no room. */
+  /**
+   * Stores a part of a large body that was just uploaded, until KV has it everywhere. Returns false if there is no
+   * room.
+   */
   storePart(hash: string, at: number, part: ArrayBuffer): boolean;
   /** The part that begins at this byte. */
   readPart(hash: string, at: number): ArrayBuffer | undefined;
   /** An operator's removal: conditional and audited. */
   removeAs(uri: string, edit: Pick<Edit, "actor" | "ifMatch">): RemoveResult;
   usage(): { readonly resources: number; readonly bytes: number };
-  /** The tenant is being deleted: from now on nothing is written. */
+  /** The tenant is being deleted: rejects all later writes. */
   closeContent(uid: TenantUid): void;
-  /** Deletes at most `limit` bodies from KV, as part of the tenant's end. `done`: none is left. */
+  /** Deletes at most `limit` bodies from KV, as part of the tenant's deletion. `done`: none is left. */
   purge(limit: number): Promise<{ readonly done: boolean }>;
   /** Deletes everything that the object stores. */
   erase(): Promise<void>;
@@ -78,7 +82,7 @@ export interface ContentMethods extends QueryMethods {
 
 export type ContentRpc = RpcClient<ContentMethods>;
 
-/** Half of the calls to KV that one invocation may make. */
+/** Half of the KV calls that one invocation may make. */
 const SWEEP_BATCH = 500;
 
 export const contentStore: Store<ContentMethods> = {
@@ -94,7 +98,7 @@ export const contentStore: Store<ContentMethods> = {
     get: { idempotent: true },
     readCopy: { idempotent: true },
     remove: {},
-    // Each ask has a name of its own.
+    // Idempotent, because each attempt has its own id.
     claimUpload: { idempotent: true },
     storePart: {},
     readPart: { idempotent: true },
@@ -120,7 +124,7 @@ export const contentStore: Store<ContentMethods> = {
     ...textMigrations,
     ...partMigrations,
   ],
-  // A body may be uploaded by who is cut off then, and its tenant have ended meanwhile.
+  // A writer may be cut off after its upload, and its tenant be deleted in the meantime.
   sweep: async (host) => {
     if ((await purgeListedBodies(host, SWEEP_BATCH)) === SWEEP_BATCH) throw new Error("there are more of them");
   },
@@ -140,7 +144,7 @@ function createContentMethods(host: StoreHost): ContentMethods {
       try {
         return write(() => putResource(host, resource));
       } catch (error) {
-        // Its body is in KV already, and nobody else would look for it.
+        // The body is in KV already, and nothing else would find it.
         write(() => {
           discardIfUnused(host, resource.row.hash);
         });
@@ -194,7 +198,7 @@ function putResource(host: StoreHost, resource: PutResource): PutResult {
   return { state: "stored", lastModified, revision: after.revision, created: !before };
 }
 
-/** Why nothing is written; undefined: the write goes on. */
+/** The reason to write nothing; undefined if the write continues. */
 function rejectionOf(
   host: StoreHost,
   { edit, row, ifAbsent, maxResources, maxBytes = null }: PutResource,
@@ -212,7 +216,7 @@ function rejectionOf(
   });
 }
 
-/** How much there may be; null: as much as one likes. */
+/** Storage limits and the size of one write; null: no limit. */
 interface StorageQuota {
   readonly addedBytes: number;
   readonly isNew: boolean;
@@ -226,7 +230,7 @@ function quotaRejection(
 ): PutResult | undefined {
   const { resources, bytes } = totalsOf(sql);
   if (isNew && maxResources !== null && resources >= maxResources) return { state: "full" };
-  // What takes less than before is stored, however much there is.
+  // A write that shrinks a resource is accepted even over the limit.
   const isTooMuch = maxBytes !== null && addedBytes > 0 && bytes + addedBytes > maxBytes;
   return isTooMuch ? { state: "full", of: "storedBytes" } : undefined;
 }

@@ -1,5 +1,5 @@
-// Owns the copies of large bodies beside the index, in parts, for the minutes in which KV may say somewhere that it has none.
-// Refuses more than some hundred of them at a time: what has no copy is read from KV, a minute later if need be.
+// Copies of large bodies beside the index, in parts, for the minutes in which KV may report a new body as missing. At
+// most 256 parts are stored at a time. A body without a copy is read from KV, a minute later if need be.
 
 import { ceilToMinute } from "../tenants/object/body-garbage.ts";
 import type { StoreHost } from "../tenants/object/store.ts";
@@ -9,7 +9,7 @@ import { COPY_LIFETIME_MS } from "./garbage.ts";
 export const PART_BYTES = 1024 * 1024;
 const MAX_PARTS = 256;
 
-/** `until` before the part: who looks at times does not read through bytes. */
+/** `until` comes before the part, so that a scan of the times does not read the bytes. */
 export const partMigrations: readonly string[] = [
   `CREATE TABLE copy_parts (hash TEXT NOT NULL, at INTEGER NOT NULL, until INTEGER NOT NULL, part BLOB NOT NULL,
      PRIMARY KEY (hash, at)) WITHOUT ROWID`,

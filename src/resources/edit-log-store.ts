@@ -1,11 +1,11 @@
-// Writes the audit entries that the object of the content sends to the tenant's authority, which keeps the log.
+// Writes the audit entries that the content object sends to the tenant object, which stores the audit log.
 
 import type { Store } from "../tenants/object/store.ts";
 import type { TenantHost } from "../tenants/object/tenant-host.ts";
 import type { EditEntry } from "./edit.ts";
 
 export interface EditLogMethods {
-  /** Writes audit entries, each once. */
+  /** Writes audit entries, each exactly once. */
   record(entries: readonly EditEntry[]): void;
 }
 

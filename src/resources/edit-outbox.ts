@@ -1,5 +1,5 @@
-// Owns the audit entries of operators' edits on their way to the tenant's authority, which keeps the log: each is stored
-// with its edit, and sent until it has arrived. An edit waits for nobody.
+// Audit entries of operators' edits on their way to the tenant object, which stores the log. Each is stored with its
+// edit and sent until it has arrived. An edit does not wait for delivery.
 
 import type { RpcClient, StoreHost, Store } from "../tenants/object/store.ts";
 import type { EditEntry } from "./edit.ts";
@@ -9,7 +9,7 @@ import { authorityClientOf, contentOwnerOf } from "./admission.ts";
 const SEND_BATCH = 100;
 
 export interface OutboxMethods {
-  /** Settles when everything that was stored before has arrived. Rejects when the authority cannot be reached. */
+  /** Settles when every entry stored before has arrived. Rejects when the tenant object cannot be reached. */
   deliver(): Promise<void>;
 }
 
@@ -18,7 +18,7 @@ export type OutboxRpc = RpcClient<OutboxMethods>;
 export const editOutboxStore: Store<OutboxMethods> = {
   name: "edits",
   methods: { deliver: { idempotent: true } },
-  // Their table is among those of the content, whose writes fill it.
+  // The table is among the migrations of the content store, whose writes fill it.
   migrations: [],
   open: (host) => ({
     methods: { deliver: () => deliverEntries(host) },
@@ -29,7 +29,7 @@ export const editOutboxStore: Store<OutboxMethods> = {
   }),
 };
 
-/** Two that deliver at once send the same entries, and the authority writes each once. */
+/** Two concurrent deliveries send the same entries, and the tenant object writes each once. */
 async function deliverEntries(host: StoreHost): Promise<void> {
   const { sql } = host;
   for (;;) {

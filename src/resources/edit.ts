@@ -1,5 +1,6 @@
-// Owns what an operator's edit of a resource adds to a write: conditions, and the audit entry that is stored with it.
-// An edit is refused before anything is changed. Writes by tools have neither conditions nor entries.
+// An operator's edit of a resource: a write with conditions, and with an audit entry that is stored in the same
+// transaction. A conflicting edit is rejected before anything changes. Writes by tools have neither conditions nor
+// entries.
 
 import { canonicalJson } from "../auth/seal.ts";
 import { ObjectBusy, type StoreHost } from "../tenants/object/store.ts";
@@ -10,11 +11,11 @@ export interface Edit {
   readonly actor: string;
   /** Entity tags, one of which must be current; "*" for any; null for no condition. */
   readonly ifMatch: readonly string[] | null;
-  /** Writes only where there is no resource with this URI yet. */
+  /** Writes only if there is no resource with this URI yet. */
   readonly ifAbsent: boolean;
 }
 
-/** An edit's entry for the audit log, on its way to the authority that keeps the log. */
+/** An edit's audit entry on its way to the tenant object, which stores the log. */
 export interface EditEntry {
   readonly sequence: number;
   /** ISO 8601. */
@@ -27,7 +28,7 @@ export interface EditEntry {
   readonly after: string;
 }
 
-/** So many entries wait at most for an authority that is away. */
+/** Most entries that wait for a tenant object that does not answer. */
 export const MAX_QUEUED_EDITS = 1000;
 
 /** Entries of many edits travel together. */
@@ -50,7 +51,7 @@ export function matchesIfMatch(ifMatch: readonly string[] | null, row: ResourceR
   return ifMatch.includes("*") || ifMatch.includes(etagOf(row));
 }
 
-/** undefined: the edit goes on. */
+/** Returns undefined if the edit may continue. */
 export function editRejection(edit: Edit, next: NewRow, old: ResourceRow | undefined): EditRejection | undefined {
   if (!matchesIfMatch(edit.ifMatch, old) || (edit.ifAbsent && old)) {
     return { state: "conflict", etag: old ? etagOf(old) : null };
@@ -72,7 +73,7 @@ export function auditEdit(
   const action = after === undefined ? "delete" : before === undefined ? "create" : "update";
   const uri = (after ?? before)?.uri ?? "";
   const { waiting } = host.sql.exec<{ waiting: number }>("SELECT count(*) AS waiting FROM edits").one();
-  // What cannot be audited is not done.
+  // An edit that cannot be audited is not made.
   if (waiting >= MAX_QUEUED_EDITS) throw new ObjectBusy();
   host.sql.exec(
     "INSERT INTO edits (at, actor, action, target, before, after) VALUES (?, ?, ?, ?, ?, ?)",

@@ -1,5 +1,5 @@
-// Owns which bodies in KV are still needed: what no row names is deleted after a grace, and at a tenant's end
-// everything is. Whoever writes a body while it is being deleted is told to upload it again.
+// Deletes bodies in KV that no row names, after a grace period, and all bodies when a tenant is deleted. A writer of a
+// body that is being deleted must upload it again.
 
 import {
   deleteDueBodies,
@@ -20,25 +20,25 @@ const RESOURCE_BODIES: GarbageTables = {
   keyOf: bodyKey,
 };
 
-/** Whether KV has a body with this hash: in use, or waiting to be deleted. */
+/** Whether KV has a body with this hash: in use, or waiting for deletion. */
 export function isStoredInKv(sql: SqlStorage, hash: string): boolean {
   const query = "SELECT 1 FROM resources WHERE hash = ? UNION ALL SELECT 1 FROM garbage WHERE hash = ? LIMIT 1";
   return sql.exec(query, hash, hash).toArray().length > 0;
 }
 
-/** As `deletedSince`. */
+/** As `recentDeletionOf`. */
 export function deletionOf(sql: SqlStorage, hash: string, resendToken: number | null): number | undefined {
   return recentDeletionOf(sql, RESOURCE_BODIES, hash, resendToken);
 }
 
-/** Has a body deleted after the grace, unless a row names it. */
+/** Schedules the deletion of a body after the grace period, unless a row names it. */
 export function discardIfUnused(host: StoreHost, hash: string): void {
   const { sql } = host;
   if (sql.exec("SELECT 1 FROM resources WHERE hash = ? LIMIT 1", hash).toArray().length > 0) return;
   scheduleBodyDeletion(host, RESOURCE_BODIES, hash);
 }
 
-/** Deletes copies whose time is over, and some of the bodies; gives when to go on, milliseconds since the epoch. */
+/** Deletes expired copies and some of the bodies. Returns the time of the next run, in milliseconds since the epoch. */
 export async function collectGarbage(host: StoreHost, now: number): Promise<number | undefined> {
   const { sql } = host;
   for (const table of ["copies", "copy_parts"]) sql.exec(`DELETE FROM ${table} WHERE until <= ?`, now);
@@ -54,15 +54,15 @@ const KV_CONCURRENCY = 6;
 const HASH_TABLES = ["resources", "garbage", "collected"] as const;
 
 /**
- * Deletes at most `limit` bodies: first those that the index knows, then what an upload left behind that was cut off.
- * The caller repeats it until it says `done`.
+ * Deletes at most `limit` bodies: first those that the index knows, then leftovers of interrupted uploads. The caller
+ * repeats it until `done`.
  */
 export async function purgeBodies(host: StoreHost, limit: number): Promise<{ readonly done: boolean }> {
   if ((await purgeIndexedBodies(host, limit)) > 0) return { done: false };
   return { done: (await purgeListedBodies(host, limit)) === 0 };
 }
 
-/** Deletes at most `limit` bodies that KV lists; gives how many. */
+/** Deletes at most `limit` bodies that KV lists. Returns their number. */
 export async function purgeListedBodies(host: Pick<StoreHost, "env" | "storageKey">, limit: number): Promise<number> {
   const { BODIES } = host.env as { BODIES: KVNamespace };
   const { keys } = await retryKvWrite(() => BODIES.list({ prefix: bodyKey(host.storageKey(), ""), limit }));
@@ -73,11 +73,11 @@ export async function purgeListedBodies(host: Pick<StoreHost, "env" | "storageKe
   return keys.length;
 }
 
-/** Deletes at most `limit` bodies that the index knows; gives how many. */
+/** Deletes at most `limit` bodies that the index knows. Returns their number. */
 export async function purgeIndexedBodies(host: StoreHost, limit: number): Promise<number> {
   const { BODIES } = host.env as { BODIES: KVNamespace };
   const storageKey = host.storageKey();
-  // The row behind all others names no body.
+  // Skips a final row that names no body.
   const tables = HASH_TABLES.map((table) => `SELECT hash FROM ${table} WHERE hash < x''`);
   const selectHashes = `SELECT DISTINCT hash FROM (${tables.join(" UNION ALL ")})`;
   const hashes = host.sql
@@ -88,7 +88,7 @@ export async function purgeIndexedBodies(host: StoreHost, limit: number): Promis
     BODIES,
     hashes.map((hash) => bodyKey(storageKey, hash)),
   );
-  // Meanwhile another deletion of the tenant may have come to its end, and what is here now be another one's.
+  // Another deletion of the tenant may have finished in the meantime, so the rows may belong to a new tenant.
   if (host.storageKey() !== storageKey) return 0;
   host.transaction(() => {
     for (const hash of hashes)

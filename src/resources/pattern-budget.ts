@@ -1,11 +1,12 @@
-// Bounds how long names are held against patterns with `*` or `?` inside: meanwhile all others in the isolate wait.
+// Limits the time spent on matching names against patterns with `*` or `?` inside: it blocks all other requests in the
+// isolate.
 
 import { AppError } from "../protocol/app-error.ts";
 import type { Patterns } from "../tenants/document/tenant-document.ts";
 import { fullGlobLength } from "../tenants/document/visibility.ts";
 import { isVisibleUri } from "./visible-ranges.ts";
 
-/** Characters of names times characters of patterns: of the slowest there are, about 200 ms of CPU. */
+/** Characters of names times characters of patterns: about 200 ms of CPU for the slowest patterns. */
 export const MAX_PATTERN_WORK = 150_000_000;
 
 function fullGlobLengthOf(only: readonly Patterns[]): number {
@@ -13,14 +14,14 @@ function fullGlobLengthOf(only: readonly Patterns[]): number {
   return lengths.reduce((sum, length) => sum + length, 0);
 }
 
-/** Of one request: whether it may hold one URI more against these patterns. */
+/** Counts the work of one request: returns whether it may match one more URI against these patterns. */
 export function createPatternBudget(only: readonly Patterns[] = []): (uri: string) => boolean {
   const patternLength = fullGlobLengthOf(only);
   let remaining = MAX_PATTERN_WORK;
   return (uri) => (remaining -= patternLength * uri.length) >= 0;
 }
 
-/** `isSeen` for one request; undefined from where its URIs together are more work than that. */
+/** `isVisibleUri` for one request. Returns undefined as soon as the request's URIs exceed the budget. */
 export function createVisibilityCheck(only: readonly Patterns[]): (uri: string) => boolean | undefined {
   const withinBudget = createPatternBudget(only);
   return (uri) => (withinBudget(uri) ? isVisibleUri(uri, only) : undefined);

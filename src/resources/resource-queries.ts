@@ -1,4 +1,4 @@
-// Owns reading a tenant's resource index within a range of URIs: lists and tags.
+// Reads a tenant's resource index within a range of URIs: lists and tags.
 
 import type { Patterns } from "../tenants/document/tenant-document.ts";
 import type { StoreHost } from "../tenants/object/store.ts";
@@ -7,7 +7,7 @@ import { toResourceRow, type ResourceRow, type StoredRow } from "./resource-row.
 import { prefixEnd, visibleRanges, type UriRange } from "./visible-ranges.ts";
 import { searchText, type SearchHit, type SearchQuery } from "./text-search.ts";
 
-/** Where a range has hidden things in it: how many rows are read at once, and how many at most in one call. */
+/** For ranges with hidden resources: rows per read, and rows per call at most. */
 const SCAN_BATCH = 1000;
 const MAX_SCANNED = 5000;
 
@@ -20,22 +20,22 @@ export interface ListQuery {
 
 export interface VisibleRows {
   readonly rows: readonly ResourceRow[];
-  /** Fewer than the limit were found up to this URI, which may be hidden. */
+  /** Set if fewer rows than the limit were found up to this URI, which may be hidden. */
   readonly next: string | null;
-  /** The patterns are so many that going on would take long. */
+  /** The patterns are so many that continuing would take too long. */
   readonly isTooMuch?: true;
 }
 
 export interface QueryMethods {
-  /** Rows whose URI begins with `prefix` and comes after `after`, in the order of URIs; `tag` null: with any tags. */
+  /** Rows whose URI begins with `prefix` and comes after `after`, in the order of URIs. `tag` null: with any tags. */
   list(range: ListQuery): readonly ResourceRow[];
-  /** The same of what a caller sees. */
+  /** Like `list`, for the visible rows only. */
   listVisible(range: ListQuery, only: readonly Patterns[]): VisibleRows;
-  /** Best first, with the largest score. */
+  /** The best match first, with the highest score. */
   search(query: SearchQuery): readonly SearchHit[];
   tags(prefix: string, only?: readonly Patterns[]): readonly { tag: string; count: number }[];
   uris(prefix: string, limit: number): readonly string[];
-  /** Those of them that are stored. */
+  /** The given URIs that are stored. */
   stored(uris: readonly string[]): readonly string[];
 }
 
@@ -87,7 +87,7 @@ function readRange(sql: SqlStorage, tag: string | null, [from, to]: UriRange, li
       );
 }
 
-/** Where the patterns leave ranges in which everything is seen, no row is read that is not. */
+/** Where the patterns leave only fully visible ranges, no hidden row is read. */
 function listVisibleRows(
   sql: SqlStorage,
   { prefix, tag, after, limit }: ListQuery,
@@ -99,7 +99,7 @@ function listVisibleRows(
   let last: string | null = null;
   for (const [start, to] of visibleRanges([rangeStartOf(prefix, after), prefixEnd(prefix)], only)) {
     for (let [from, more] = [start, true]; more;) {
-      // A second look into a range means that something in it is hidden: then there may be much of that.
+      // A second read in a range means that something in it is hidden, and there may be much of it.
       const batch = from === start ? limit - rows.length : SCAN_BATCH;
       const found = readRange(sql, tag, [from, to], batch).toArray().map(toResourceRow);
       more = found.length === batch;
@@ -131,7 +131,7 @@ function countTags(sql: SqlStorage, prefix: string) {
     .toArray();
 }
 
-/** Counted over what is seen, as far as the patterns allow: tags of hidden things must not show. */
+/** Counts visible resources only, as far as the pattern budget allows: tags of hidden resources must not leak. */
 function countVisibleTags(sql: SqlStorage, prefix: string, only: readonly Patterns[]) {
   const counts = new Map<string, number>();
   const isVisible = createVisibilityCheck(only);

@@ -1,4 +1,4 @@
-// Owns one row of a tenant's resource index: as it is stored, as it is read, and the names that follow from it.
+// One row of a tenant's resource index, as stored and as read, and the keys and tags derived from it.
 
 export interface ResourceRow {
   readonly uri: string;
@@ -10,7 +10,7 @@ export interface ResourceRow {
   /** Bytes. */
   readonly size: number;
   readonly hash: string;
-  /** Grows with every write. It is a time, so a resource that is deleted and written anew does not begin again. */
+  /** Grows with every write. It is a time, so a resource that is deleted and written again does not start over. */
   readonly revision: number;
   /** ISO 8601. */
   readonly lastModified: string;
@@ -19,18 +19,18 @@ export interface ResourceRow {
   readonly tags: readonly string[];
 }
 
-/** A row as it is sent to be written: the store adds the revision, and the time where it is absent. */
+/** A row to be written: the store adds the revision, and the time if it is absent. */
 export type NewRow = Omit<ResourceRow, "lastModified" | "revision"> & { readonly lastModified?: string };
 
 /**
- * The KV key of a body. It names tenant and content: equal bodies of two tenants, and of one that was deleted and the next
- * of its name, are stored apart, and deleted apart. `kept`: as `keptUnder` makes it.
+ * The KV key of a body. It names tenant and content, so equal bodies of two tenants, or of a deleted tenant and its
+ * successor with the same name, are stored and deleted separately.
  */
 export function bodyKey(storageKey: string, hash: string): string {
   return `body/${storageKey}/${hash}`;
 }
 
-/** The entity tag of a resource: every write makes another one, and none comes back. */
+/** The entity tag of a resource. Every write creates a new one, and none repeats. */
 export function etagOf({ hash, revision }: Pick<ResourceRow, "hash" | "revision">): string {
   return `${hash}-${revision}`;
 }

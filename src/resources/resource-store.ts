@@ -1,6 +1,6 @@
-// Owns a tenant's stored resources as a Worker sees them: the index in the object of its content, bodies in KV.
-// A write stores the body, then the row of the index. The content under a body's key never changes, so a cached body is
-// never old. Refuses names that are no URIs and bodies over the limit, before anything is written.
+// A tenant's stored resources as a Worker uses them: the index is in the content object, bodies are in KV. A write
+// stores the body first, then the row of the index. The content under a body's key never changes, so a cached body is
+// never stale. Invalid URIs and oversized bodies are rejected before anything is written.
 
 import { omitUndefined } from "../protocol/members.ts";
 import { parseUri } from "../protocol/uri.ts";
@@ -22,7 +22,7 @@ import type { ListQuery } from "./resource-queries.ts";
 /** The largest value that KV stores. */
 export const MAX_RESOURCE_BYTES = 25 * 1024 * 1024;
 const ISO_UTC = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/;
-/** Characters of a name or a title. These stay small, because a page of the index travels in one message. */
+/** Characters of a name or a title. They stay small, because a page of the index travels in one message. */
 const MAX_NAME = 256;
 const MAX_DESCRIPTION = 4096;
 const MAX_TAGS = 64;
@@ -30,9 +30,9 @@ const PAGE_SIZE = 100;
 const MAX_PAGE = 1000;
 
 export interface StoreOptions {
-  /** The tenant's, for what its tools write through this store. */
+  /** The tenant's limits, for writes by its tools. */
   readonly limits?: Limits;
-  /** What alone has a part in searches and counts of tags; absent: everything. */
+  /** Patterns for searches, lists and tag counts; absent: everything is visible. */
   readonly only?: readonly Patterns[];
 }
 
@@ -99,7 +99,9 @@ async function listResources(
   return rows.length > limit && last ? { items, cursor: encodeCursor("stored", last.uri) } : { items };
 }
 
-/** Goes on until the page is full or nothing is left: what is hidden makes no page shorter, and no cursor names it. */
+/**
+ * Reads on until the page is full or no row is left. Hidden resources do not shorten a page, and no cursor names one.
+ */
 async function listVisible(
   content: ContentRpc,
   query: ListQuery,
@@ -136,7 +138,7 @@ async function writeResource(
   throw new Error("a write that nobody made conditional met another");
 }
 
-/** Why there is no room for a resource. */
+/** Explains why there is no room for a resource. */
 export function storageFullText(
   { of }: { readonly of?: "storedBytes" | "object" },
   { resources, storedBytes }: Limits,
@@ -170,7 +172,7 @@ function isIsoTime(text: string): boolean {
 
 const WELL_FORMED_TEXT = "without half of a surrogate pair";
 
-/** The rules for what describes a resource. Each text names the member that its rule is about. */
+/** Rules for a resource's metadata. Each text names the member that its rule is about. */
 const RESOURCE_RULES: readonly (readonly [rule: string, holds: (resource: NewResource) => boolean])[] = [
   [`name: 1 to ${MAX_NAME} characters`, ({ name }) => typeof name === "string" && hasLength(name, 1, MAX_NAME)],
   [`title: at most ${MAX_NAME} characters`, ({ title = "" }) => hasLength(title, 0, MAX_NAME)],
@@ -189,7 +191,7 @@ const RESOURCE_RULES: readonly (readonly [rule: string, holds: (resource: NewRes
   [`text: ${WELL_FORMED_TEXT}`, ({ text }) => isWellFormed(text)],
 ];
 
-/** UTF-8 has no half of a pair, so another character would be stored in its place. */
+/** UTF-8 cannot encode half of a surrogate pair, so another character would be stored in its place. */
 function isWellFormed(text = ""): boolean {
   return text.isWellFormed();
 }
@@ -198,7 +200,7 @@ function hasLength(text: string, min: number, max: number): boolean {
   return text.length >= min && text.length <= max;
 }
 
-/** The name and the body to store. Throws a UserError that names the member and the rule that it breaks. */
+/** The URI and the body to store. Throws a UserError that names the member and the broken rule. */
 export function checkResource(
   resource: NewResource,
   limit = MAX_RESOURCE_BYTES,
@@ -219,13 +221,13 @@ export async function digestOf(bytes: Uint8Array): Promise<string> {
   return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** A query is cut before anything looks at it: normalizing a megabyte takes seconds. */
+/** A query is cut before any other work: normalizing a megabyte takes seconds. */
 const MAX_QUERY_CHARACTERS = 1000;
 const MAX_WORDS = 16;
 
 /**
- * Looks for texts with all of the words; where there is none, for texts with any of them. The last word, which may not be
- * written to its end yet, also matches the beginning of a longer one.
+ * Searches for texts with all of the words; if there are none, for texts with any of them. The last word may be
+ * unfinished, so it also matches the beginning of a longer word.
  */
 async function searchResources(
   content: ContentRpc,
@@ -248,7 +250,7 @@ async function searchResources(
   return rows.map((row) => ({ ...toResourceMeta(row), score: row.score }));
 }
 
-/** One Latin letter begins too many words; one character of Chinese may be a word. */
+/** One Latin letter begins too many words; one Chinese character may be a word. */
 function isPrefixTerm(word: string): boolean {
   return word.length > 1 || word > "\u02af";
 }

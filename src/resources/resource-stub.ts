@@ -1,5 +1,5 @@
-// Owns how a Worker reaches the object that keeps a tenant's content. It has the tenant's incarnation in its name, so
-// another tenant of the same id has another object.
+// The stub of a tenant's content object. Its name has the tenant's uid, so another tenant with the same id has another
+// object.
 
 import { storageKey, type TenantStub } from "../tenants/object/tenant-uid.ts";
 import { namespaceOf } from "../tenants/directory/namespaces.ts";

@@ -1,4 +1,4 @@
-// Owns storing the first content of a tenant that is declared in code. Refuses to overwrite what is there already.
+// Stores the first content of a tenant that is declared in code. Existing resources are not overwritten.
 
 import type { NewResource } from "../handlers/resource-store.ts";
 import { authorityStore } from "../tenants/object/authority-store.ts";
@@ -15,7 +15,8 @@ export async function storeSeed(
 ): Promise<void> {
   const index = createRpcClient(content, contentStore);
   const store = createResourceStore({ storageKey, content: index, bodies });
-  // An invocation that was cut, or used up its calls, has stored some: the next one goes on from there.
+  // An invocation that was cut off, or that used up its subrequests, has stored some. The next one continues from
+  // there.
   const stored = new Set(seed.length > 0 ? await index.stored(seed.map(({ uri }) => uri)) : []);
   for (const resource of seed) if (!stored.has(resource.uri)) await store.write(resource, { ifAbsent: true });
   await createRpcClient(stub, authorityStore).markSeeded();

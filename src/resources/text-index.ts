@@ -1,6 +1,6 @@
-// Owns the full-text index: how a resource gets into it and out of it. Refuses to read bodies.
+// Adds resources to the full-text index and removes them.
 
-/** Of a longer text, the beginning is indexed. */
+/** Only the beginning of a longer text is indexed. */
 export const MAX_SEARCH_CHARACTERS = 256 * 1024;
 
 interface SearchableFields {

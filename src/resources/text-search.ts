@@ -1,5 +1,4 @@
-// Full-text search over a tenant's resources. What a caller does not see is passed by: it may make a search slower, and has no
-// part in its answer.
+// Full-text search over a tenant's resources. Hidden resources may slow a search down, but do not influence its result.
 
 import type { Patterns } from "../tenants/document/tenant-document.ts";
 import { createVisibilityCheck } from "./pattern-budget.ts";
@@ -7,20 +6,20 @@ import { toResourceRow, type ResourceRow, type StoredRow } from "./resource-row.
 import { prefixEnd, visibleRanges, type UriRange } from "./visible-ranges.ts";
 
 export interface SearchQuery {
-  /** As FTS5 reads it. */
+  /** In FTS5 syntax. */
   readonly match: string;
   readonly prefix: string;
   readonly limit: number;
-  /** What a caller sees who does not see everything. */
+  /** Patterns of the visible resources, for a caller who does not see everything. */
   readonly only?: readonly Patterns[];
 }
 
 export type SearchHit = ResourceRow & { readonly score: number };
 
-/** Of all that matches, the newest so many are ranked: a word that is everywhere must not hold up the object. */
+/** Only this many of the newest matches are ranked: a very common word must not block the object. */
 const MAX_RANKED = 5000;
 
-/** Where the words are, best first: bm25 would count how often hidden texts have them, too. */
+/** Ranks by the columns that match, best first. bm25 would reveal how often hidden texts have the words. */
 const COLUMNS = ["title", "tags", "title tags body"] as const;
 
 const MATCHES = `FROM resource_words CROSS JOIN resources ON resources.id = resource_words.rowid

@@ -1,12 +1,15 @@
-// Owns how many resources a tenant has and how many bytes they take: one row, which the database keeps as rows come and
-// go. Refuses to count them: every write asks, and counting reads every row.
+// The number of a tenant's resources and their bytes, in one row that triggers keep up to date. Every write needs them,
+// and counting would read every row.
 
 export interface Totals {
   readonly resources: number;
   readonly bytes: number;
 }
 
-/** For the end of the migrations of whoever has the table of resources. Its rows come and go, and are never resized. */
+/**
+ * Goes after the migration that creates the table of resources. The triggers cover inserts and deletes: no row is ever
+ * resized.
+ */
 export const totalsMigrations: readonly string[] = [
   "CREATE TABLE totals (one INTEGER PRIMARY KEY CHECK (one = 1), resources INTEGER NOT NULL, bytes INTEGER NOT NULL)",
   "INSERT INTO totals SELECT 1, count(*), coalesce(sum(size), 0) FROM resources",

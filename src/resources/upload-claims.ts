@@ -1,30 +1,32 @@
-// Owns who uploads a body to KV: one writer at a time for each key, because KV takes one write of a key in a second. What was
-// granted is in memory, for two seconds: whoever is told wrongly after a restart is refused by KV, and asks again.
+// Grants uploads of bodies to KV, one writer at a time for each key, because KV takes one write of a key per second.
+// Grants live in memory for two seconds. After a restart KV may reject a second writer, who then asks again.
 
 import { DELETING } from "../tenants/object/body-garbage.ts";
 import type { StoreHost } from "../tenants/object/store.ts";
 import { deletionOf, isStoredInKv } from "./garbage.ts";
 
 /**
- * "held": KV has the body. "upload": it is for the caller to upload; `collected` as in `PutResource.resent`. "wait": somebody
- * else uploads or deletes it, and the caller asks again.
+ * "held": KV has the body. "upload": the caller must upload it; `collected` is the later `PutResource.resendToken`.
+ * "wait": another caller uploads or deletes the body, so ask again.
  */
 export type UploadClaim =
   | { readonly state: "held" | "wait" }
   | { readonly state: "upload"; readonly collected: number | null };
 
-/** KV's second, and one more for what comes to KV that much later than it was granted. */
+/** KV's one second, and one more for a write that reaches KV late. */
 const GRANT_LIFETIME_MS = 2000;
 
 interface UploadGrant {
   readonly at: number;
-  /** What one upload is called by: who asks again, because the answer was lost or KV failed, is told the same. */
+  /**
+   * Identifies one upload. A caller that asks again, because the answer was lost or KV failed, gets the same answer.
+   */
   readonly uploader: string;
 }
 
 /**
- * By object: the hash, and what was granted; the oldest first.
- * Bound: those of GRANTED_MS, of an object that has one thread.
+ * Grants by object and hash, the oldest first. Bound: the grants of the last two seconds (GRANT_LIFETIME_MS), of an
+ * object with one thread.
  */
 const grants = new WeakMap<SqlStorage, Map<string, UploadGrant>>();
 

@@ -1,4 +1,4 @@
-// Owns the store as one view may use it: what the view hides is neither found, listed, searched nor written.
+// The store as one view may use it: hidden resources are not found, listed, searched or written.
 
 import { AppError } from "../protocol/app-error.ts";
 import { parseUri } from "../protocol/uri.ts";
@@ -10,7 +10,7 @@ import type { ContentLocation } from "./bodies.ts";
 import { createResourceStore } from "./resource-store.ts";
 import type { ResourceStore } from "../handlers/resource-store.ts";
 
-/** `store` gives in lists, searches and counts what the view sees. */
+/** The lists, searches and counts of `store` are already limited to the view. */
 function restrictStore(store: ResourceStore, isVisibleUri: (uri: string) => boolean): ResourceStore {
   const isVisible = (uri: string): boolean => {
     const parsed = parseUri(uri);
@@ -32,7 +32,7 @@ function restrictStore(store: ResourceStore, isVisibleUri: (uri: string) => bool
   };
 }
 
-/** What `ctx.resources` is under a view. */
+/** The `ctx.resources` of a view. */
 export function createViewStore(
   {
     storageKey,

@@ -1,5 +1,5 @@
-// Owns where in the order of URIs something can be that a caller sees: whoever looks there alone passes by what is hidden,
-// however much of it there is. Pure. Refuses to say what is seen within a range: a pattern with a `*` inside says less.
+// Computes the ranges of URIs that can hold visible resources, so that a scan skips hidden ones however many there are.
+// Within a range, a pattern with a `*` inside still needs a check of each URI.
 
 import { matchesAny } from "../tenants/document/glob.ts";
 import type { Patterns } from "../tenants/document/tenant-document.ts";
@@ -7,7 +7,7 @@ import type { Patterns } from "../tenants/document/tenant-document.ts";
 /** From the first URI on, and before the second. */
 export type UriRange = readonly [from: string, to: string];
 
-/** Behind every URI with this prefix: they have only characters of ASCII that sort before DEL. */
+/** An upper bound of all URIs with this prefix: URIs have only ASCII characters that sort before DEL. */
 export function prefixEnd(prefix: string): string {
   return `${prefix}\u007f`;
 }
@@ -16,7 +16,7 @@ export function isVisibleUri(uri: string, only: readonly Patterns[]): boolean {
   return only.every(({ allow, deny }) => matchesAny(uri, allow) && !(deny && matchesAny(uri, deny)));
 }
 
-/** The parts of a range that may have what all of `only` let pass, in their order. */
+/** The parts of a range that may hold URIs which all of `only` allow, in order. */
 export function visibleRanges(full: UriRange, only: readonly Patterns[]): readonly UriRange[] {
   let ranges: readonly UriRange[] = [full];
   for (const { allow, deny = [] } of only) {
@@ -27,7 +27,7 @@ export function visibleRanges(full: UriRange, only: readonly Patterns[]): readon
   return ranges;
 }
 
-/** What a pattern matches: one URI, all with a prefix, or only some of these. */
+/** Whether a pattern matches one URI, all URIs with a prefix, or only some of these. */
 function parsePattern(pattern: string): { readonly prefix: string; readonly of: "one" | "all" | "some" } {
   const [prefix = ""] = /^[^*?]*/.exec(pattern) ?? [];
   if (prefix === pattern) return { prefix, of: "one" };

@@ -1,5 +1,5 @@
-// Owns what the clients want in a file of theirs, or told by a command of theirs. Names of members are theirs: one that is
-// nearly right is ignored without a word.
+// Recipes for clients that are configured by a file or a command. The member names are each client's own: a client
+// silently ignores one that is nearly right.
 
 import {
   keyHeader,
@@ -16,12 +16,12 @@ declare function btoa(bytes: string): string;
 
 const LOGIN_HINT = "It opens a browser, where you log in.";
 
-/** What a person does after the client knows the endpoint. */
+/** Steps after the client knows the endpoint. */
 function loginSteps({ access }: ClientEndpoint, login: string): string[] {
   return access.kind === "login" ? [login] : [];
 }
 
-/** `claude mcp add` and `gemini mcp add` are alike, but for where a header may stand. */
+/** `claude mcp add` and `gemini mcp add` differ in where they accept a header. */
 const claudeCode: Recipe = {
   client: "claude-code",
   title: "Claude Code",
@@ -56,8 +56,8 @@ const gemini: Recipe = {
 };
 
 /**
- * It starts programs, and its connectors are fetched by the vendor's servers: these take no key and reach no local address.
- * Without a blank behind the colon of the header, because some versions split arguments at blanks.
+ * Claude Desktop starts programs. The vendor's servers fetch its connectors, so these take no key and reach no local
+ * address. The header has no space after its colon, because some versions split arguments at spaces.
  */
 const claudeDesktop: Recipe = {
   client: "claude-desktop",
@@ -88,7 +88,7 @@ const claudeDesktop: Recipe = {
   },
 };
 
-/** It asks for the key once and keeps it where the system keeps secrets, so that the file can be shared. */
+/** VS Code asks for the key once and stores it in the system's secret storage, so that the file can be shared. */
 const vscode: Recipe = {
   client: "vscode",
   title: "VS Code",
@@ -154,7 +154,7 @@ const zed: Recipe = {
   }),
 };
 
-/** A string of JSON is one of TOML, and of YAML in double quotes. */
+/** A JSON string is also valid TOML, and valid YAML in double quotes. */
 const codex: Recipe = {
   client: "codex",
   title: "Codex",

@@ -1,9 +1,9 @@
-// Owns what whoever writes a program, or types at a shell, begins with: a first request that lists the tools.
+// Starting points for programs and for the shell: a first request that lists the tools.
 
 import { keyHeader, KEY_VARIABLE, shellWord, type ClientEndpoint, type Recipe } from "./recipe.ts";
 
 const LIST_REQUEST = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
-/** No program opens a browser by itself: it gets a token from whoever does. */
+/** A program cannot open a browser by itself, so a person must give it a token. */
 const TOKEN_HINT = `Set ${KEY_VARIABLE} to an access token of a person, or to a key where the tenant takes keys too.`;
 
 function needsKeyVariable({ access }: ClientEndpoint): boolean {
@@ -53,7 +53,7 @@ const curl: Recipe = {
 
 const AUTHORIZATION = `{ Authorization: \`Bearer \${process.env.${KEY_VARIABLE}}\` }`;
 
-/** What both generations of the SDK have in common, from the transport on. */
+/** The part that both generations of the SDK share, from the transport on. */
 function typescript(endpoint: ClientEndpoint, head: readonly string[]): string {
   const options = needsKeyVariable(endpoint) ? ", { requestInit: { headers } }" : "";
   return [

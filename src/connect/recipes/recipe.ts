@@ -1,11 +1,11 @@
-// Owns what a recipe for a client is: which endpoint it is for, how one gets in there, and what is pasted or typed where.
-// Refuses I/O: whoever shows recipes, a page or a program, knows the endpoint already.
+// A recipe for a client: the endpoint it is for, the kind of access, and the text to paste or type. Pure, so that a
+// page and a program can both show recipes.
 
-/** How callers get in: everybody may, people log in with a browser, or a key goes with every request. */
+/** Access of callers: open to everyone, login in a browser, or a key with every request. */
 export type Access =
   | { readonly kind: "open" }
   | { readonly kind: "login" }
-  /** `key` is the key itself, or `KEY_TO_COME`. */
+  /** The key itself, or `KEY_PLACEHOLDER`. */
   | { readonly kind: "key"; readonly key: string };
 
 export interface ClientEndpoint {
@@ -20,11 +20,14 @@ export type SnippetLanguage = "sh" | "json" | "toml" | "yaml" | "ts" | "python" 
 export interface Snippet {
   readonly language: SnippetLanguage;
   readonly text: string;
-  /** The file that it belongs into, as the client's own documentation names it; undefined: it is no part of a file. */
+  /**
+   * The file to put the text into, as the client's own documentation names it; undefined if the text does not belong
+   * into a file.
+   */
   readonly file?: string;
-  /** What a person does with it, and then. */
+  /** Steps for a person, before and after pasting the text. */
   readonly steps: readonly string[];
-  /** A link that has the client add the endpoint by itself. */
+  /** A link that makes the client add the endpoint by itself. */
   readonly link?: string;
 }
 
@@ -34,23 +37,23 @@ export interface Recipe {
   readonly snippet: (endpoint: ClientEndpoint) => Snippet;
 }
 
-/** Stands where the key belongs, for whoever has none at hand. */
+/** Stands in for a key that the reader does not have at hand. */
 export const KEY_PLACEHOLDER = "YOUR_KEY";
 
-/** What the programs among the clients read their key from. */
+/** The environment variable from which programs read their key. */
 export const KEY_VARIABLE = "TENANTRY_KEY";
 
-/** No two tenants and profiles have the same: an underscore is in no name of either. Every client takes such a name. */
+/** Unique per tenant and profile: neither name contains an underscore. Every client accepts such a name. */
 export function serverName(tenant: string, profile?: string): string {
   return profile === undefined ? tenant : `${tenant}_${profile}`;
 }
 
-/** The header of every request; undefined where none is needed, or the client gets its token itself. */
+/** The header of every request; undefined if none is needed, or if the client gets its token itself. */
 export function keyHeader({ access }: ClientEndpoint): string | undefined {
   return access.kind === "key" ? `Bearer ${access.key}` : undefined;
 }
 
-/** As the member of a configuration: nothing where there is no header. */
+/** The header as a member of a configuration; empty if there is no header. */
 export function keyHeaders(endpoint: ClientEndpoint): { readonly headers?: Readonly<Record<string, string>> } {
   const bearer = keyHeader(endpoint);
   return bearer === undefined ? {} : { headers: { Authorization: bearer } };
@@ -60,7 +63,10 @@ export function isLoopbackUrl(url: string): boolean {
   return /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?:[:/]|$)/i.test(url);
 }
 
-/** One word of a shell, whatever is in it. In double quotes where nothing in it means something there: `cmd` knows no others. */
+/**
+ * One shell word for any text. Uses double quotes if no character is special inside them, because `cmd` knows no
+ * others.
+ */
 export function shellWord(text: string): string {
   if (/^[\w@+=:,./ -]* [\w@+=:,./ -]*$/.test(text)) return `"${text}"`;
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;

@@ -1,4 +1,4 @@
-// The clients that there are recipes for, in the order in which a person is shown them: by `tenantry connect` and the connect page.
+// The clients with recipes, in the order in which `tenantry connect` and the connect page show them.
 
 import { CONFIGURED_CLIENTS } from "./configured-clients.ts";
 import { PROGRAMS } from "./programs.ts";

@@ -1,5 +1,5 @@
-// Owns exchanging the caller's token for one that the tenant's API takes, at the authorization server that gave it.
-// Refuses to say more of a refusal than that it was one. https://datatracker.ietf.org/doc/html/rfc8693
+// Exchanges the caller's token for one that the tenant's API accepts, at the authorization server that issued it. The
+// details of a rejection are not passed on. https://datatracker.ietf.org/doc/html/rfc8693
 
 import { requestTokens } from "../sign-in/provider-requests.ts";
 import { IdentityError } from "./identity-error.ts";
@@ -9,7 +9,7 @@ const DEFAULT_LIFETIME_MS = 60_000;
 const URN = "urn:ietf:params:oauth";
 const ACCESS_TOKEN = `${URN}:token-type:access_token`;
 
-/** `subject`: the token that is exchanged. */
+/** `subject`: the token to exchange. */
 export async function exchangeToken(
   { tenantContext, settings, audience, scopes }: IdentityTokenRequest,
   subject: string,

@@ -1,5 +1,5 @@
-// Owns why there is no token with which a handler could act for who calls, in words that a model may read too: what is
-// wrong, and who can do what about it. Refuses to quote anything that was sent or answered.
+// Reasons why there is no token for a caller, in words that a model may read too: the problem, and who can fix it.
+// Never quotes what was sent or received.
 
 import { UserError } from "../../protocol/user-error.ts";
 
@@ -22,7 +22,10 @@ const RULES = {
 
 export type IdentityErrorCode = keyof typeof RULES;
 
-/** What `ctx.identity.token` rejects with. */
+/**
+ * Rejection of `ctx.identity.token`. `code` names the reason; the message says what to do and is safe to show to
+ * clients.
+ */
 export class IdentityError extends UserError {
   override readonly name = "IdentityError";
   override readonly isLogged = true;

@@ -1,11 +1,12 @@
-// Owns which way a tenant's document says to reach its API as a person, and what that must be. Pure.
+// The `identity` settings in a tenant's document: how handlers get tokens for the tenant's API, and the rules for those
+// settings.
 
 import type { OAuthPrincipal } from "../../auth/principal.ts";
 import type { FieldError } from "../../deployment/deployment.ts";
 import { issuersOf, type IdentityDocument, type TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { secretRule, urlRule } from "../sign-in/sign-in-rules.ts";
 
-/** Whoever let the person in says how; undefined: it does not. */
+/** The settings of the issuer or login through which the person signed in; undefined if it has none. */
 export function identitySettingsOf(
   document: TenantDocument,
   { grant, issuer }: OAuthPrincipal,
@@ -21,7 +22,7 @@ export function signsTokens({ auth }: TenantDocument): boolean {
 const ONE_SIGNER_RULE = "is signed for one issuer alone: `sub` says no more than who it is there";
 const NO_TOKENS_RULE = "needs a login by oidc or oauth2, which has tokens of the provider";
 
-/** `allow`: what the Worker's operator allows beside the public internet; undefined: nobody knows yet. */
+/** `allow`: hosts that the Worker's operator allows beside the public internet; undefined if not known yet. */
 export function findBrokenIdentity(document: TenantDocument, allow: string | undefined): FieldError[] {
   const { login } = document.auth ?? {};
   const sources = [

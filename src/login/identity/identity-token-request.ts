@@ -1,4 +1,4 @@
-// Owns the shapes of asking for a token as a person: what each way is given, and what it gives.
+// The request and result types of every way to get a token for a person.
 
 import type { OAuthPrincipal } from "../../auth/principal.ts";
 import type { IdentityContext, RefreshContext } from "../../deployment/deployment.ts";
@@ -6,7 +6,7 @@ import type { IdentityDocument } from "../../tenants/document/tenant-document.ts
 
 export interface IdentityTokenRequest {
   readonly context: IdentityContext;
-  /** The same, for what speaks to an authorization server. */
+  /** The same context, in the form that calls to an authorization server need. */
   readonly tenantContext: RefreshContext;
   readonly person: OAuthPrincipal;
   readonly settings: IdentityDocument;
@@ -16,6 +16,6 @@ export interface IdentityTokenRequest {
 
 export interface IdentityToken {
   readonly token: string;
-  /** When it ends, milliseconds since the epoch. */
+  /** Expiry in milliseconds since the epoch. */
   readonly expires: number;
 }

@@ -1,5 +1,6 @@
-// Owns `ctx.identity`: a token with which a handler calls the tenant's own API as the person who calls. This isolate keeps
-// each until shortly before it ends, under all that it was asked with. Refuses every audience that the document does not name.
+// `ctx.identity`: tokens with which a handler calls the tenant's own API as the calling person. The isolate caches each
+// until shortly before it expires, under everything that it was requested with. An audience that the document does not
+// name is rejected.
 
 import type { Identity, TokenRequest } from "../../handlers/request-scope.ts";
 import type { OAuthPrincipal } from "../../auth/principal.ts";
@@ -14,7 +15,7 @@ import { getProviderToken } from "./provider-token.ts";
 import { createSignedToken } from "./signed-token.ts";
 import type { IdentityTokenRequest, IdentityToken } from "./identity-token-request.ts";
 
-/** A token that is used when it ends is refused on the way. */
+/** A token that expires in transit is rejected by the API. */
 const EXPIRY_MARGIN_MS = 30_000;
 const MAX_CACHE_MS = 3_600_000;
 const MAX_SCOPES = 50;
@@ -38,7 +39,7 @@ async function getToken(context: IdentityContext, { audience, scopes = [] }: Tok
     throw new IdentityError("scopes");
   if (person.expires <= Date.now()) throw new IdentityError("ended");
   const request = { context, tenantContext: toRefreshContext(context), person, settings, audience, scopes };
-  // Everything that the token is made of: whoever differs in any of it has another one.
+  // The key covers everything that determines the token, so that two callers never share one.
   const key = await digest(canonicalJson([context.storageKey, person, credential, settings, audience, scopes]));
   const cached = tokenCache.get(key);
   if (cached && isUnexpired(cached.expires, MAX_CACHE_MS, Date.now())) return cached.token;

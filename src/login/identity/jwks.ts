@@ -1,11 +1,11 @@
-// Owns the public keys of a tenant, by which its API verifies the tokens that signed-token.ts makes. They are everybody's.
+// Publishes a tenant's public keys, with which its API verifies the tokens of signed-token.ts.
 
 import { createRpcClient } from "../../tenants/object/store.ts";
 import type { LoginContext } from "../login-context.ts";
 import { signsTokens } from "./identity-settings.ts";
 import { signingKeyStore } from "./signing-key-store.ts";
 
-/** Far shorter than a new key is published before it signs. */
+/** Far shorter than the time for which a new key is published before it signs. */
 const HEADERS = { "content-type": "application/jwk-set+json", "cache-control": "public, max-age=300" };
 
 export async function jwksResponse({ tenantContext }: Pick<LoginContext, "tenantContext">): Promise<Response> {

@@ -1,5 +1,5 @@
-// Owns the token that the provider gave when the person signed in, as it is kept with their grant. One Worker renews it, and
-// keeps what it was given before anybody uses it: a provider may take a refresh token once. Others wait for that.
+// The provider's token from the person's sign-in, stored with their grant. One Worker renews it and saves the result
+// before any use, because a provider may accept a refresh token only once. The others wait for that.
 
 import type { RefreshContext } from "../../deployment/deployment.ts";
 import { omitUndefined } from "../../protocol/members.ts";
@@ -13,9 +13,9 @@ import { IDENTITY_PROVIDERS } from "../sign-in/identity-providers.ts";
 import { IdentityError } from "./identity-error.ts";
 import type { IdentityTokenRequest, IdentityToken } from "./identity-token-request.ts";
 
-/** One that ends sooner is renewed. */
+/** A token with less time left is renewed. */
 const MIN_REMAINING_MS = 60_000;
-/** Where nobody said when it ends. */
+/** For a token without an expiry. */
 const DEFAULT_LIFETIME_MS = 60_000;
 const MAX_WAIT_MS = 12_000;
 const POLL_MS = 200;
@@ -42,7 +42,7 @@ export async function getProviderToken({
     const claim = await loginStub.claimProvider(grant);
     if (claim.state !== "claimed") continue;
     const renewal = renewTokens(grantRef, login, claim);
-    // Whoever asked may go away, and what the provider gives is given once.
+    // The request may end before, and the provider gives its new tokens only once.
     context.waitUntil(renewal.catch(() => {}));
     const renewedTokens = await Promise.race([renewal, scheduler.wait(deadline - Date.now())]);
     if (renewedTokens) return toIdentityToken(renewedTokens, scopes);
@@ -66,7 +66,7 @@ function toIdentityToken({ access, scope, expires }: ProviderTokens, scopes: rea
   return { token: access, expires: expires ?? Date.now() + DEFAULT_LIFETIME_MS };
 }
 
-/** For whoever has claimed it. */
+/** Requires the claim. */
 async function renewTokens(
   grantRef: GrantRef,
   login: LoginDocument,
@@ -76,7 +76,7 @@ async function renewTokens(
   let update: ProviderUpdate = {};
   try {
     const current = await unsealTokens(grantRef, sealed);
-    // By somebody who was done before the claim.
+    // Another Worker finished before this claim.
     if (remainingMs(current) > MIN_REMAINING_MS) return current;
     const revalidation =
       current.refresh === undefined

@@ -1,5 +1,5 @@
-// Owns tokens that the tenant signs for its own API, which verifies them by the keys that jwks.ts publishes: access tokens
-// as in https://datatracker.ietf.org/doc/html/rfc9068. Refuses to sign for longer than the caller's own token is good.
+// Tokens that the tenant signs for its own API, which verifies them with the keys that jwks.ts publishes. They are
+// access tokens as in https://datatracker.ietf.org/doc/html/rfc9068, and never outlive the caller's own token.
 
 import { SignJWT } from "jose";
 import { LruMap } from "../../limits/lru-map.ts";
@@ -12,7 +12,7 @@ import { signingKeyStore } from "./signing-key-store.ts";
 import type { IdentityTokenRequest, IdentityToken } from "./identity-token-request.ts";
 
 const LIFETIME_S = 300;
-/** Shorter than a new key is published before it signs. */
+/** Shorter than the time for which a new key is published before it signs. */
 const KEY_CACHE_MS = 600_000;
 
 interface Signer {
@@ -21,7 +21,7 @@ interface Signer {
   readonly expires: number;
 }
 
-/** By what stands for the tenant. */
+/** By storage key. */
 const signers = new LruMap<Signer>(500);
 
 export async function createSignedToken({

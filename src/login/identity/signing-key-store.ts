@@ -1,5 +1,5 @@
-// Owns the keys with which a tenant signs tokens for its own API: made here, sealed by the Worker's SECRETS_KEY, replaced
-// while the key before is still good. Refuses to sign: isolates do.
+// The keys with which a tenant signs tokens for its own API: created here, sealed by the Worker's SECRETS_KEY, and
+// rotated before the old key expires. Isolates do the signing.
 
 import { seal, toBase64Url, unseal, type KeyRing } from "../../auth/seal.ts";
 import { getSecretsRing, type SecretsKeyEnv } from "../../auth/secrets-key.ts";
@@ -8,7 +8,7 @@ import type { Store } from "../../tenants/object/store.ts";
 
 const DAY_MS = 86_400_000;
 const ROTATE_AFTER_MS = 30 * DAY_MS;
-/** Whoever verifies remembers keys for a while: a new one is published before it signs, and the one before stays. */
+/** Verifiers cache keys for a while: a new key is published before it signs, and the previous key stays published. */
 const PUBLISH_AHEAD_MS = 3_600_000;
 const MAX_KEYS = 3;
 
@@ -18,9 +18,9 @@ export interface SigningKey {
 }
 
 export interface SigningKeyMethods {
-  /** "unset": the Worker has no SECRETS_KEY that can be used. */
+  /** "unset": the Worker has no usable SECRETS_KEY. */
   getSigningKey(): Promise<SigningKey | "unset">;
-  /** Each as a JSON Web Key; none before the tenant may sign. */
+  /** Each as a JSON Web Key. Empty before the tenant may sign. */
   listPublicKeys(): Promise<readonly string[]>;
 }
 
@@ -64,7 +64,7 @@ async function getSigningKey(host: TenantHost): Promise<SigningKey | "unset"> {
   return (await readKeys(host, ring)).key ?? "unset";
 }
 
-/** `key`: the one that signs now; undefined: there is none that can be opened. `isDue`: another one shall be made. */
+/** `key`: the current signing key; undefined if none can be unsealed. `isDue`: a new key must be created. */
 async function readKeys(host: TenantHost, ring: KeyRing) {
   const rows = rowsOf(host);
   const [newest] = rows;
@@ -78,7 +78,7 @@ function signerOf(rows: readonly KeyRow[], now: number): KeyRow | undefined {
   return rows.find(({ created }) => created + PUBLISH_AHEAD_MS <= now) ?? rows.at(-1);
 }
 
-/** The ones before, for as long as what they signed may be verified, and the one that comes next. */
+/** The previous keys, as long as their signatures may be verified, and the next key. */
 function publicKeysOf(host: TenantHost): readonly string[] {
   const rows = rowsOf(host);
   const { created = 0 } = signerOf(rows, host.now()) ?? {};
@@ -87,9 +87,9 @@ function publicKeysOf(host: TenantHost): readonly string[] {
 }
 
 interface NewKeyOptions {
-  /** The newest key that was seen before. */
+  /** The newest key at the time of the read. */
   readonly newest: string | undefined;
-  /** No other one can sign, as when they were sealed by another SECRETS_KEY: it signs at once. */
+  /** True if no existing key can sign, for example after a change of SECRETS_KEY. The new key then signs at once. */
   readonly isNeeded: boolean;
 }
 
@@ -102,7 +102,7 @@ async function addKey(host: TenantHost, ring: KeyRing, { newest, isNeeded }: New
   const sealed = await seal(ring, purposeOf(host, kid), secret);
   const jwk = JSON.stringify({ kty, crv, x, y, kid, alg: "ES256", use: "sig" });
   host.transaction(() => {
-    // Somebody else may have made one meanwhile.
+    // A concurrent call may have added a key.
     if (rowsOf(host)[0]?.kid !== newest || host.deletion.isClosed()) return;
     if (isNeeded) host.sql.exec("UPDATE login_keys SET created = 0");
     const created = host.now() - (isNeeded ? PUBLISH_AHEAD_MS : 0);

@@ -1,5 +1,5 @@
-// Owns the keys of an authorization server as an isolate has them: a section of the tenant's lease, read anew by one
-// isolate for all. Nobody who brings a token can have a server asked more often than its authority lets them.
+// The keys of an authorization server in an isolate: a section of the tenant's lease, which one isolate refreshes for
+// all. Callers with unknown tokens cannot make a server be read more often than the tenant object allows.
 
 import { issuerKeys, verifyJwt, type IssuerKeys, type TrustedIssuer, type VerifiedJwt } from "../../auth/jwt.ts";
 import { digest } from "../../auth/seal.ts";
@@ -15,38 +15,42 @@ import { loadSection, writeSection, type SectionLocation } from "../../tenants/c
 import { issuerStore, type IssuerClaim } from "./issuer-store.ts";
 import { readIssuer, type IssuerEndpoints, type IssuerSection } from "./read-issuer.ts";
 
-/** Whoever does not read it itself waits so long for who does. */
+/** Wait for another isolate that reads the server. */
 const MAX_WAIT_MS = 3_000;
 const POLL_MS = 100;
-/** How often it is read while nobody misses a key: so long one that was withdrawn is taken at most, and a lease. */
+/**
+ * Interval of reads while every token's key is known. A withdrawn key is accepted for at most this time plus a lease.
+ */
 const REFRESH_INTERVAL_MS = 600_000;
 const RETRY_MS = 30_000;
-/** What was learned beside the lease is taken for so long: a new lease has it by then. */
+/** How long a hash that is newer than the lease's is used. The next lease has it by then. */
 const NEWER_HASH_MS = 60_000;
-/** Of a server at which a key was just looked for in vain, the authority is asked no more: anybody can name keys. */
+/**
+ * After a failed search for a key, the tenant object is not asked again for this time: an attacker can invent key ids.
+ */
 const MISS_COOLDOWN_MS = 1_000;
 
 const MAX_CACHE_BYTES = 8 * 1024 * 1024;
-/** Of one beside its bytes: so many short ones are few enough. */
+/** Overhead of an entry beside its bytes, so that many short entries are bounded too. */
 const ENTRY_OVERHEAD_BYTES = 8192;
 
-/** By what stands for the tenant and the section's hash: imported keys are kept in them. Tenants say which servers are read. */
+/** By storage key and the section's hash. Holds imported keys. Bounded, because tenants choose the servers. */
 export function createIssuerCache(): LruMap<CachedIssuer> {
   return new LruMap(MAX_CACHE_BYTES, ({ bytes }) => ENTRY_OVERHEAD_BYTES + bytes);
 }
 
 const issuerCache = createIssuerCache();
-/** By what stands for the tenant and the name of the section. */
+/** By storage key and the name of the section. */
 const newerHashes = new LruMap<{ readonly hash: string; readonly at: number }>(500);
 
-/** By what stands for the tenant and the issuer: when it was. */
+/** By storage key and issuer: the time of the last miss. */
 const lastMisses = new LruMap<number>(500);
 
-/** A server as it was read. */
+/** A server's metadata and keys as last read. */
 export interface CachedIssuer {
   readonly keys: IssuerKeys;
   readonly endpoints: IssuerEndpoints;
-  /** As it is stored. */
+  /** Size of the stored section. */
   readonly bytes: number;
 }
 
@@ -68,7 +72,10 @@ async function sectionNameOf(issuer: string): Promise<string> {
   return `issuer:${await digest(issuer)}`;
 }
 
-/** By the server's keys, newer ones where none of those that are known signed it; undefined: it cannot be read. */
+/**
+ * Verifies a token with the server's keys, and with newer ones if no known key signed it. Returns undefined if the
+ * server cannot be read.
+ */
 export async function verifyWithIssuer(
   tenantContext: RefreshContext,
   token: string,
@@ -83,13 +90,14 @@ export async function verifyWithIssuer(
   const { issuer: refreshed, isNew } = await refreshIssuer(tenantContext, issuer);
   const retried = await verifyWith(refreshed);
   if (retried?.kind !== "unknownKey") return retried;
-  // Its newer keys may have signed it: who is refused logs in again, and comes back with a token of the same key.
+  // A newer key may have signed it. A rejection would make the person log in again, only to return with a token of the
+  // same key.
   if (!isNew) return undefined;
   lastMisses.set(name, Date.now());
   return retried;
 }
 
-/** Where people sign in at the server; undefined: it cannot be read. */
+/** The server's endpoints for sign-in; undefined if it cannot be read. */
 export async function getIssuerEndpoints(
   tenantContext: RefreshContext,
   issuer: string,
@@ -98,7 +106,7 @@ export async function getIssuerEndpoints(
     ?.endpoints;
 }
 
-/** undefined: nobody has read it yet. */
+/** Returns undefined if the server has not been read yet. */
 async function getCachedIssuer(tenantContext: RefreshContext, issuer: string): Promise<CachedIssuer | undefined> {
   const source = await issuerSourceOf(tenantContext, issuer);
   const newer = newerHashes.get(`${source.location.storageKey} ${source.section}`);
@@ -108,13 +116,13 @@ async function getCachedIssuer(tenantContext: RefreshContext, issuer: string): P
 }
 
 interface RefreshedIssuer {
-  /** undefined: nothing is known of it. */
+  /** undefined: nothing is known of the server. */
   readonly issuer: CachedIssuer | undefined;
-  /** Whether it was read when that was tried last; false: it is as it was before. */
+  /** Whether the last attempt to read it succeeded; false: the data is from before. */
   readonly isNew: boolean;
 }
 
-/** As the server is now, where it may be asked again. */
+/** Reads the server again, if that is allowed now. */
 async function refreshIssuer(tenantContext: RefreshContext, issuer: string): Promise<RefreshedIssuer> {
   const source = await issuerSourceOf(tenantContext, issuer);
   const startedAt = Date.now();
@@ -131,14 +139,17 @@ async function refreshIssuer(tenantContext: RefreshContext, issuer: string): Pro
   return { issuer: await loadIssuer(source, hash), isNew: wasRead && !reading };
 }
 
-/** Those whose tokens are taken, and the one at which people sign in. */
+/** The issuers whose tokens are accepted, and the one at which people sign in. */
 function issuerNamesOf(document: TenantDocument): readonly string[] {
   const { via, issuer } = document.auth?.login ?? {};
   const names = issuersOf(document).map((one) => one.issuer);
   return [...new Set(via === "oidc" && issuer ? [...names, issuer] : names)];
 }
 
-/** Beside requests: has every server read when it is due. Gives when to look again, milliseconds since the epoch. */
+/**
+ * Runs beside requests: reads every server that is due. Returns the time of the next run, in milliseconds since the
+ * epoch.
+ */
 export async function refreshIssuers(tenantContext: RefreshContext): Promise<number> {
   const { document } = tenantContext;
   const issuers = acceptsTokens(document.mode) ? issuerNamesOf(document) : [];
@@ -155,7 +166,7 @@ export async function refreshIssuers(tenantContext: RefreshContext): Promise<num
   return now + (hashes.includes(null) ? RETRY_MS : REFRESH_INTERVAL_MS);
 }
 
-/** `wanted`: the names of sections. */
+/** `currentNames`: names of the sections to keep. */
 async function removeStaleSections(
   { sectionHashes, stub, revision }: RefreshContext,
   currentNames: readonly string[],
@@ -168,7 +179,7 @@ async function removeStaleSections(
 }
 
 function claimRead({ ground: tenantContext, issuer, section }: IssuerSource, since: number): Promise<IssuerClaim> {
-  // A name of its own for each ask: asked once more, it has what it claimed.
+  // A new id for each attempt: a retry gets the same claim.
   const claimant = crypto.randomUUID();
   return createRpcClient(tenantContext.stub(), issuerStore).claim({
     issuer,
@@ -179,7 +190,7 @@ function claimRead({ ground: tenantContext, issuer, section }: IssuerSource, sin
   });
 }
 
-/** For whoever claimed it. As it is settled then. */
+/** Requires the claim. Returns the state after the read. */
 async function readAndStore({ ground: tenantContext, issuer, section, location }: IssuerSource): Promise<IssuerClaim> {
   const issuerStub = createRpcClient(tenantContext.stub(), issuerStore);
   try {

@@ -1,18 +1,17 @@
-// Owns what the name of an authorization server must be in a document, so that its metadata can be looked for under it and
-// tokens can be compared with it. Pure.
+// The rule for an issuer in a document: its metadata must be found under it, and tokens are compared with it.
 
 import { findBrokenRuleInUrl } from "../../outbound/url-policy.ts";
 
-/** Names under which Entra has no server of its own: each of its tokens has another one, of one of all its directories. */
+/** Shared names of Entra without a server of their own: each token names the directory that issued it. */
 const ENTRA_OF_ALL = /^https:\/\/login\.microsoftonline\.[a-z]+\/(common|organizations|consumers|\{|%7B)/i;
 
-/** `allow`: what the Worker's operator allows beside the public internet; undefined: nobody knows yet. */
+/** `allow`: hosts that the Worker's operator allows beside the public internet; undefined if not known yet. */
 export function issuerRule(issuer: string, allow: string | undefined): string | undefined {
   if (!URL.canParse(issuer)) return "is a URL";
   if (ENTRA_OF_ALL.test(issuer))
     return "names one directory of Entra by its id, as https://login.microsoftonline.com/ID/v2.0";
   const url = new URL(issuer);
-  // Tokens name it to the character, and a URL has one way to be written.
+  // Tokens are compared exactly, so only a URL's normal form is accepted.
   if (url.href !== issuer && url.href !== `${issuer}/`) return `is written ${url.href}`;
   if (url.search !== "" || url.hash !== "") return "has no query and no fragment";
   if (issuer.includes("/.well-known/")) return "is what the metadata has as issuer, and not the URL of the metadata";

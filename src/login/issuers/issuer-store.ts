@@ -1,5 +1,5 @@
-// Owns what only a tenant's authority may decide about the authorization servers that its document names: who reads one
-// now, and when it may be read again. Refuses to speak to any: isolates do.
+// Coordinates reads of the authorization servers that a tenant's document names: the tenant object decides who reads
+// one, and when. The reads themselves happen in isolates.
 
 import { isUnexpired } from "../../tenants/cache/is-unexpired.ts";
 import type { TenantHost } from "../../tenants/object/tenant-host.ts";
@@ -7,42 +7,42 @@ import { LastClaims } from "../../tenants/object/last-claims.ts";
 import { sectionHash } from "../../tenants/object/section-hash-store.ts";
 import type { Store } from "../../tenants/object/store.ts";
 
-/** How long whoever was told to read one may take, before somebody else is told. */
+/** Time for a claimant to read the server, before another may claim it. */
 const CLAIM_MS = 15_000;
-/** One that was read is not read again sooner, whoever brings a token that no key of it has signed. */
+/** Least time between reads, however many tokens have an unknown key. */
 const COOLDOWN_MS = 10_000;
 const RETRY_MS = 5_000;
-/** For so long the keys of one that cannot be read are good: it could not withdraw any. */
+/** Time for which the keys of an unreachable server stay valid: it could not withdraw any. */
 const MAX_STALE_MS = 86_400_000;
 
 export interface IssuerClaimRequest {
   readonly issuer: string;
   /** The name of its section. */
   readonly section: string;
-  /** All that the document names: what is known of others is forgotten. */
+  /** All issuers of the document: the state of others is deleted. */
   readonly issuers: readonly string[];
-  /** It is not wanted anew where it was read since; milliseconds since the epoch. */
+  /** A read since then is recent enough, in milliseconds since the epoch. */
   readonly since: number;
-  /** Who asks: the same who has claimed it, and did not hear so, has it. */
+  /** Identifies the attempt: a claimant that lost the answer and asks again still has its claim. */
   readonly claimant?: string;
 }
 
 export interface IssuerClaim {
-  /** Whether who asks shall read it now. */
+  /** Whether the caller must read it now. */
   readonly claimed: boolean;
-  /** Whether somebody else does. */
+  /** Whether another caller reads it. */
   readonly reading: boolean;
-  /** Whether it could be read when that was tried last: else it may have keys that nobody here has seen. */
+  /** Whether the last attempt succeeded. If not, the server may have keys that are unknown here. */
   readonly wasRead: boolean;
-  /** Of its section as it is now; null: it has none. */
+  /** The current hash of its section; null: it has none. */
   readonly hash: string | null;
 }
 
 export interface IssuerMethods {
   claim(ask: IssuerClaimRequest): IssuerClaim;
-  /** `wasRead` false: it could not be. Gives whether what was read of it before is good for nothing any more. */
+  /** `wasRead` false: the attempt failed. Returns whether the earlier result is too old to use. */
   settle(issuer: string, wasRead: boolean): boolean;
-  /** Whether this is the revision of the policy: what an older document does not name may be named now. */
+  /** Whether this is the policy's current revision: a newer document may name issuers that an older one does not. */
   isCurrent(revision: number): boolean;
 }
 
@@ -80,7 +80,7 @@ function findRow({ sql }: TenantHost, issuer: string): IssuerRow | undefined {
 function readStateOf({ read_at, tried_at, claimed_until }: IssuerRow, since: number, now: number) {
   const wasRead = read_at >= tried_at;
   const cooldown = wasRead ? COOLDOWN_MS : RETRY_MS;
-  // Of a clock that was ahead nothing is recent.
+  // After a clock ran ahead, no time counts as recent.
   const isRead = since < read_at && isUnexpired(read_at + MAX_STALE_MS, MAX_STALE_MS, now);
   const isRecent = isUnexpired(tried_at + cooldown, cooldown, now) || isRead;
   return { wasRead, isRecent, isReading: isUnexpired(claimed_until, CLAIM_MS, now) };

@@ -1,6 +1,5 @@
-// Owns reading an authorization server: its metadata, in each place where it may be, and its keys. Refuses metadata that
-// another one could have written, keys that are secret, and more of either than one server has.
-// https://datatracker.ietf.org/doc/html/rfc8414#section-3
+// Reads an authorization server's metadata, from every standard location, and its keys. Rejects metadata of another
+// issuer, secret keys, and more data than one server has. https://datatracker.ietf.org/doc/html/rfc8414#section-3
 
 import type { JSONWebKeySet } from "jose";
 import { outboundAllowOf, GuardedFetch, type OutboundVars } from "../../outbound/guarded-fetch.ts";
@@ -10,10 +9,10 @@ import { parseJsonObject } from "../../outbound/token-endpoint.ts";
 const TIMEOUT_MS = 5_000;
 const MAX_BYTES = 256 * 1024;
 const MAX_KEYS = 100;
-/** Of a public key; whatever else a server publishes is not kept. */
+/** Members of a public key; all others are dropped. */
 const PUBLIC_MEMBERS = "kty kid alg use crv x y n e".split(" ");
 
-/** What is kept of a server: its keys, and what signing in there needs. */
+/** The stored part of a server: its keys, and the endpoints for sign-in. */
 export interface IssuerSection extends JSONWebKeySet {
   readonly endpoints: IssuerEndpoints;
 }
@@ -22,15 +21,15 @@ export interface IssuerSection extends JSONWebKeySet {
 export interface IssuerEndpoints {
   readonly authorize?: string | undefined;
   readonly token?: string | undefined;
-  /** Says who a token was given for. */
+  /** The endpoint that describes the person of a token. */
   readonly user?: string | undefined;
-  /** Whether its answers always name it: https://datatracker.ietf.org/doc/html/rfc9207 */
+  /** Whether its answers always contain its issuer: https://datatracker.ietf.org/doc/html/rfc9207 */
   readonly namesItself: boolean;
-  /** Whether a client may show its secret by HTTP Basic, which is what it does where nothing is said. */
+  /** Whether clients may send their secret by HTTP Basic, which is the default. */
   readonly takesBasic: boolean;
 }
 
-/** By which what login reads of other servers is read. `whose`: with whose requests its own are counted. */
+/** The fetch for all requests of login to other servers. `tenant`: the name under which the connections are counted. */
 export function createLoginFetch(tenant: string, env: unknown, timeoutMs = TIMEOUT_MS): GuardedFetch {
   return new GuardedFetch({
     tenant: tenant,
@@ -44,7 +43,7 @@ export function createLoginFetch(tenant: string, env: unknown, timeoutMs = TIMEO
 
 type ReadJson = (url: string) => Promise<Readonly<Record<string, unknown>>>;
 
-/** Rejects with what can be logged, and shown to no caller. `isOpenId`: of which metadata the words are taken first. */
+/** Rejects with an error for the log, not for callers. `isOpenId`: whether the OpenID metadata comes first. */
 export async function readIssuer(
   issuer: string,
   isOpenId: boolean,
@@ -79,7 +78,7 @@ function metadataUrlsOf(issuer: string, isOpenId: boolean): ReadonlySet<string> 
 
 type Metadata = Readonly<Record<string, unknown>> & { readonly jwks_uri: string };
 
-/** The first that is there decides: the name in it has to be the one under which it was looked for. */
+/** The first location with the right issuer and a key URL wins: its issuer must be the one that was looked up. */
 async function readMetadata(urls: ReadonlySet<string>, issuer: string, readJson: ReadJson): Promise<Metadata> {
   const errors: unknown[] = [];
   for (const url of urls) {

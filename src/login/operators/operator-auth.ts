@@ -1,5 +1,5 @@
-// Owns signing in to the admin API with tokens of an authorization server: whose they are, and whether they are good.
-// Refuses to say what the Worker's variable says beside what a program needs to get one.
+// Sign-in to the admin API with tokens of an authorization server: verifies them and finds the operator. Of the
+// variable OPERATORS, only what a program needs to get a token is public.
 
 import { peekIssuer, verifyJwt } from "../../auth/jwt.ts";
 import type { OperatorSignIn, OperatorContext } from "../../deployment/operator-sign-in.ts";
@@ -9,7 +9,7 @@ import { createOperatorKeys } from "./operator-keys.ts";
 import { operatorFromClaims, rejectSignIn } from "./operator-from-claims.ts";
 
 const getKeys = createOperatorKeys();
-/** What was last read of the variable, and of which text. */
+/** The last value of the variable, and the config parsed from it. */
 let cachedConfig: { readonly from: string; readonly config: OperatorConfig | undefined } | undefined;
 
 export const operatorSignIn: OperatorSignIn = {
@@ -37,11 +37,11 @@ export const operatorSignIn: OperatorSignIn = {
 };
 
 interface OperatorVars {
-  /** What `OperatorConfig` says, in JSON where it is a text. */
+  /** An `OperatorConfig`, or its JSON as a text. */
   readonly OPERATORS?: unknown;
 }
 
-/** Who wrote a mistake finds it in the log of each isolate, once. */
+/** An invalid value is logged once per isolate. */
 function configOf({ env, onError }: OperatorContext): OperatorConfig | undefined {
   const { OPERATORS: value = "" } = env as OperatorVars;
   if (value === "") return undefined;

@@ -1,5 +1,5 @@
-// Owns what the Worker's variable OPERATORS may say: whose tokens let operators in, and which value of a claim gives which
-// role. Refuses members that it does not know, because what is misspelt must not pass for what was not said. Pure.
+// Parses the Worker's variable OPERATORS: whose tokens admit operators, and which claim value gives which role. Rejects
+// unknown members, so that a misspelled one is not taken for an absent one.
 
 import { OPERATOR_ROLES, type OperatorClient, type OperatorRole } from "../../deployment/operator-sign-in.ts";
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
@@ -8,9 +8,9 @@ import { isTenantId } from "../../tenants/document/tenant-definition.ts";
 import { issuerRule } from "../issuers/issuer-rule.ts";
 
 export interface OperatorConfig extends OperatorClient {
-  /** `realm_access.roles` is a claim inside another one. */
+  /** `realm_access.roles` is a claim inside another claim. */
   readonly claim: string;
-  /** By a value of the claim; a list names the tenants of a tenant-admin. */
+  /** By a value of the claim. A list names the tenants of a tenant-admin. */
   readonly roles: ReadonlyMap<unknown, OperatorRole | readonly string[]>;
 }
 
@@ -23,7 +23,10 @@ const REQUIRED = ["issuer", "clientId", "claim"];
 const MEMBERS = [...REQUIRED, "audience", "scopes", "roles"];
 const SCOPES = ["openid", "email"];
 
-/** As wrangler hands it over: a table of `[vars]`, or its JSON. A text: what is wrong with it. `allow`: as for issuers. */
+/**
+ * Accepts both of wrangler's forms: a table in `[vars]`, or JSON. Returns a text that describes the error. `allow`: as
+ * for issuers.
+ */
 export function readOperatorConfig(raw: unknown, allow: string): OperatorConfig | string {
   const config = typeof raw === "string" ? tryParseJson(raw) : raw;
   if (!isObject(config)) return "it is no object in JSON";
@@ -59,7 +62,7 @@ function isText(value: unknown): boolean {
   return typeof value === "string" && value !== "";
 }
 
-/** `tenant-admin` says nothing without tenants. */
+/** `tenant-admin` has no meaning without tenants. */
 function isRole(role: unknown): boolean {
   if (Array.isArray(role)) return role.length > 0 && role.every((id) => typeof id === "string" && isTenantId(id));
   return OPERATOR_ROLES.some((known) => known === role && known !== "tenant-admin");

@@ -1,5 +1,5 @@
-// Owns what the claims of a verified token make of its bearer: an operator with a role and a name for the audit log, or
-// nobody. Refuses tokens that live long: nobody takes one back before it ends. Pure.
+// Converts the claims of a verified token into an operator, with a role and a name for the audit log. Rejects tokens
+// that live longer than a day, because they cannot be revoked.
 
 import { JWT_LEEWAY_S, type JwtClaims } from "../../auth/jwt.ts";
 import { OPERATOR_ROLES, type OperatorRole, type OperatorResult } from "../../deployment/operator-sign-in.ts";
@@ -8,7 +8,7 @@ import type { OperatorConfig } from "./operator-config.ts";
 
 const MAX_LIFETIME_S = 86_400;
 const MAX_LABEL = 100;
-/** What would end a part of a name, or steer whoever shows it. */
+/** Characters that would end a part of a name or affect its display. */
 const UNSAFE = /[\p{C}\p{Z}()%]/gu;
 
 /** `now`: milliseconds since the epoch. */
@@ -16,7 +16,7 @@ export function operatorFromClaims(claims: JwtClaims, config: OperatorConfig, no
   const { exp, iat, email_verified: isVerified } = claims;
   const issuedAt = Math.min(typeof iat === "number" ? iat : Infinity, now / 1000);
   if (exp - issuedAt > MAX_LIFETIME_S + JWT_LEEWAY_S) return rejectSignIn("it lives longer than a day");
-  // Whoever may write any address into their profile would have its role.
+  // An unverified address gives no role: a person can write any address into their profile.
   const values = config.claim === "email" && String(isVerified) === "false" ? [] : claimValuesOf(claims, config.claim);
   const roles = values.map((value) => config.roles.get(value));
   const tenantIds = roles.flatMap((one) => (Array.isArray(one) ? (one as readonly string[]) : []));
@@ -30,7 +30,10 @@ export function rejectSignIn(why: string): OperatorResult {
   return { kind: "refused", why };
 }
 
-/** Nobody can choose what stands before the bracket. With blanks in it, it is the name of no operator's record. */
+/**
+ * The person controls only the part in brackets. The name contains spaces, so it never equals the name of an operator's
+ * record.
+ */
 function operatorNameOf(claims: JwtClaims, role: OperatorRole, { issuer }: OperatorConfig): string {
   const { email, preferred_username: username, name, sub } = claims;
   const displayName = [email, username, name].find((one) => typeof one === "string" && one !== "") as

@@ -1,4 +1,4 @@
-// Owns the page on which a person sees which clients may use a tenant for them, and ends that.
+// The page on which a person sees which clients may use a tenant for them, and ends their access.
 
 import { markup, type Markup } from "../../deployment/markup.ts";
 import type { Grant } from "../server/login-records.ts";
@@ -13,9 +13,9 @@ export interface AccountView {
   readonly tenant: PageTenant;
   readonly person: ProviderIdentity;
   readonly grants: readonly GrantSummary[];
-  /** Its fields go with whatever is asked: `end`, the id of a grant, or `out`. */
+  /** Sent with every action: `end` with the id of a grant, or `out`. */
   readonly form: FormTarget;
-  /** What has just been done. */
+  /** The result of the last action. */
   readonly notice?: string | undefined;
 }
 
@@ -31,7 +31,7 @@ export function accountPage({ tenant, person, grants, form: target, notice }: Ac
   return renderPage({ tenant, title: "Clients with access", body });
 }
 
-/** `target`: where they sign in again. */
+/** `target`: the form to sign in again. */
 export function signedOutPage(tenant: PageTenant, target: FormTarget): string {
   const again = markup`<p class="act"><button class="go" name="again" value="1">Sign in again</button></p>`;
   return renderPage({ tenant, title: "You are signed out", body: renderForm(target, again) });
@@ -46,7 +46,7 @@ function grantCard(grant: GrantSummary, target: FormTarget): Markup {
 ${renderForm(target, end)}</div>`;
 }
 
-/** What it may, in words; the endpoint's profile and the person's own rights limit it too. */
+/** The grant's permissions in words. The endpoint's profile and the person's own rights limit it too. */
 function permissionsOf({ narrowing: { deny, allow, toolsOnly }, profile, scopes }: GrantSummary): string {
   const limitedTools = allow?.length === 0 ? "No tools" : allow && `Only ${namesOf(allow)}`;
   const tools = limitedTools ?? `All tools${deny.length > 0 ? ` but ${namesOf(deny)}` : ""}`;

@@ -1,4 +1,4 @@
-// Owns what people are told of a client and of themselves: by which names, and how far those can be relied on.
+// The names of clients and people on pages, and how far they can be trusted.
 
 import type { LoginClient } from "../server/login-records.ts";
 import type { ProviderIdentity } from "../sign-in/identity-provider-client.ts";
@@ -10,12 +10,14 @@ export function clientName({ name }: Pick<ClientSummary, "name">): string {
   return sanitizeText(name, 60) || "A client without a name";
 }
 
-/** The host that vouches for its name; undefined: it registered itself, under a name of its choice. */
+/**
+ * The host that published the client's name; undefined for a client that registered itself under a name of its choice.
+ */
 export function publisherHostOf({ id, kind }: Pick<ClientSummary, "id" | "kind">): string | undefined {
   return kind === "document" && URL.canParse(id) ? new URL(id).host : undefined;
 }
 
-/** Where somebody is sent who allows it, and whether a program on this computer waits there. */
+/** The destination after consent, and whether a program on this computer waits there. */
 export function describeRedirect(redirect: string): readonly [isLoopback: boolean, shown: string] {
   const { protocol, host, hostname } = new URL(redirect);
   if (!/^https?:$/.test(protocol)) return [false, `the app that opens links of ${sanitizeText(protocol)}`];
@@ -23,7 +25,7 @@ export function describeRedirect(redirect: string): readonly [isLoopback: boolea
   return [isLoopback, isLoopback ? `${host}, a program on this computer` : host];
 }
 
-/** As they know themselves. */
+/** The person's name as they know it. */
 export function personName({ issuer, subject, name = "", email = "" }: ProviderIdentity): string {
   if (issuer === "key") return `the key ${sanitizeText(subject)}`;
   const label = sanitizeText(name);

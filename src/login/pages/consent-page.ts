@@ -1,5 +1,5 @@
-// Owns the page on which a person decides what a client may do for them, and what its form says. Every name on it is somebody
-// else's choice; the page says whose.
+// The page on which a person decides what a client may do for them, and the parser of its form. Other parties choose
+// every name on it, so the page shows whose it is.
 
 import type { ToolRestrictions } from "../../auth/principal.ts";
 import { markup, type Markup } from "../../deployment/markup.ts";
@@ -12,35 +12,35 @@ export interface ConsentTool {
   readonly name: string;
   readonly title?: string | undefined;
   readonly description?: string | undefined;
-  /** The upstream that it comes from; absent: the tenant's own. */
+  /** The upstream of the tool; absent for the tenant's own tools. */
   readonly group?: string | undefined;
 }
 
 export interface ConsentView {
   readonly tenant: PageTenant;
   readonly client: ClientSummary;
-  /** The URI to which the answer goes. */
+  /** The client's redirect URI. */
   readonly redirect: string;
   readonly person: ProviderIdentity;
   readonly profile?: string | null;
-  /** null: nothing limits the person. */
+  /** null: no limit on the person. */
   readonly scopes: readonly { readonly name: string; readonly description?: string | undefined }[] | null;
   readonly tools: readonly ConsentTool[];
   readonly form: FormTarget;
-  /** The URL at which grants are ended. */
+  /** The URL of the account page, on which grants can be ended. */
   readonly account: string;
-  /** Why they are asked once more. */
+  /** Why the page is shown again. */
   readonly again?: string | undefined;
 }
 
 export type ConsentDecision = "allow" | "deny" | "switch";
 
-/** What the form says; undefined: it is none of ours. `switch`: somebody else wants to sign in. */
+/** The person's decision; undefined if the form is invalid. `switch`: another person wants to sign in. */
 export function parseDecision(answer: URLSearchParams): ConsentDecision | undefined {
   return (["allow", "deny", "switch"] as const).find((one) => one === answer.get("decision"));
 }
 
-/** What was unticked of what was shown. */
+/** The shown tools that the person unchecked. */
 export function parseRestrictions(answer: URLSearchParams, shown: readonly string[]): ToolRestrictions {
   const checked = new Set(answer.getAll("tool"));
   const deny = shown.filter((name) => !checked.has(name));
@@ -56,7 +56,8 @@ export function consentPage(view: ConsentView): string {
   const fields = markup`${requestDetails(view)}${scopeList(view)}${toolList(view)}
 <p><small>You can end this at any time: ${view.account}</small></p>
 <p class="act"><button class="go" name="decision" value="allow">Allow</button><button name="decision" value="deny">Cancel</button></p>`;
-  // Enter presses a form's first button, from a box too. Nobody shall allow by that: outside of a dialog, this one does nothing.
+  // Enter presses a form's first button, even from a checkbox, and must not allow anything. Outside of a dialog, this
+  // button does nothing.
   const first = markup`<button hidden formmethod="dialog"></button>${fields}`;
   const label = clientName(client);
   return renderPage({
@@ -67,7 +68,7 @@ export function consentPage(view: ConsentView): string {
   });
 }
 
-/** Nothing is there to allow, and a client that was allowed nothing would not say why. */
+/** There is nothing to allow, and a client without any tool would not say why. */
 function noAccessPage({ tenant, person, form: target }: ConsentView): string {
   const heading = markup`<bdi>${personName(person)}</bdi> has no access to <bdi>${tenantName(tenant)}</bdi>`;
   const fields = markup`<p>Ask whoever runs it.</p>
@@ -75,7 +76,7 @@ function noAccessPage({ tenant, person, form: target }: ConsentView): string {
   return renderPage({ tenant, title: "No access", heading: heading, body: renderForm(target, fields) });
 }
 
-/** Who asks, where they lead, and how far that can be relied on. */
+/** The client, its destination, and how far its name can be trusted. */
 function requestDetails({ client, redirect, profile, person }: ConsentView): Markup {
   const name = clientName(client);
   const host = publisherHostOf(client);

@@ -1,12 +1,10 @@
-// Owns the page of somebody who cannot go on: why, and what to do next.
-
 import { markup } from "../../deployment/markup.ts";
 import { sanitizeText } from "./sanitize-text.ts";
 import { renderPage, pageResponse, type PageTenant } from "./page.ts";
 
 export interface ErrorView {
   readonly tenant: PageTenant;
-  /** What did not happen: `Not signed in`. */
+  /** The outcome, such as `Not signed in`. */
   readonly title: string;
   readonly why: string;
   readonly next: string;
@@ -20,7 +18,10 @@ export function errorPage({ tenant, title, why, next }: ErrorView): string {
   });
 }
 
-/** `refused`: as a program reads it, where there is no tenant, or none that may be known of. `why`: said where there is one. */
+/**
+ * The page for a rejected request. The status and headers come from the program's response. `why` is shown only if the
+ * tenant's existence is no secret.
+ */
 export function rejectionPageResponse(host: string, { status, headers }: Response, why: string | undefined): Response {
   const hidesTenant = why === undefined || status === 401 || status === 404;
   const view = {

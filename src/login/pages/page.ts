@@ -1,10 +1,10 @@
-// Owns the frame of what people see of login: the tenant's name over one thing to do, without script and without anything
-// from elsewhere, and the headers that hold it to that. Refuses decisions: every page is made of what it is told.
+// The layout of all login pages: the tenant's name above one task, without scripts and external resources, and the
+// headers that enforce this.
 
 import { markup, type Markup } from "../../deployment/markup.ts";
 import { sanitizeText } from "./sanitize-text.ts";
 
-/** Whose page it is. */
+/** The tenant that the page belongs to. */
 export interface PageTenant {
   readonly id: string;
   readonly title?: string | undefined;
@@ -12,11 +12,11 @@ export interface PageTenant {
 
 export interface FormTarget {
   readonly action: string;
-  /** Sent back as they are. */
+  /** Sent back unchanged. */
   readonly fields: Readonly<Record<string, string>>;
 }
 
-/** `STYLE_HASH` is the hash of this; a test says it when this changes. */
+/** `STYLE_HASH` is the hash of this text; a test fails when this changes. */
 const STYLE = `
 :root{color-scheme:light dark;accent-color:CanvasText;--soft:color-mix(in srgb,CanvasText 68%,Canvas);--line:1px solid color-mix(in srgb,CanvasText 20%,Canvas)}
 *{box-sizing:border-box}body{margin:0;font:16px/1.5 system-ui,sans-serif;overflow-wrap:anywhere}main{max-width:34rem;margin:auto;padding:2.5rem 1.25rem}
@@ -36,19 +36,19 @@ const STYLE_HASH = "sha256-90UxCO7E/n3TpkK+MyI2qfN2cnyaeCJKvDjsSAbBc9I=";
 
 interface PageParts {
   readonly tenant: PageTenant;
-  /** Names the window. */
+  /** Title of the window. */
   readonly title: string;
-  /** What stands over the page where it is not just that. */
+  /** Heading of the page, if it differs from the title. */
   readonly heading?: Markup;
   readonly body: Markup;
 }
 
-/** What people call the tenant. */
+/** The tenant's name for people. */
 export function tenantName({ title, id }: PageTenant): string {
   return sanitizeText(title ?? "") || id;
 }
 
-/** `bdi`: a name that is written from right to left leaves the rest of its line as it is. */
+/** `bdi`: a right-to-left name does not change the rest of its line. */
 export function renderPage({ tenant, title, heading, body }: PageParts): string {
   const name = tenantName(tenant);
   const [initial = ""] = name;
@@ -70,7 +70,7 @@ ${body}
 </html>`.html;
 }
 
-/** A form that sends what it was given; `content` has its buttons. */
+/** A form that sends the given fields; `content` has its buttons. */
 export function renderForm({ action, fields }: FormTarget, content: Markup): Markup {
   const hidden = Object.entries(fields).map(
     ([name, value]) => markup`<input type="hidden" name="${name}" value="${value}">`,
@@ -80,14 +80,14 @@ export function renderForm({ action, fields }: FormTarget, content: Markup): Mar
 
 interface PageResponseOptions {
   readonly status?: number;
-  /** What a form of it may lead to beside this host: see `formTarget`. */
+  /** Destinations of its forms other than this host: see `formTarget`. */
   readonly formTargets?: readonly string[];
   readonly headers?: HeadersInit;
 }
 
 /**
- * No Cross-Origin-Opener-Policy: it would cut a client that opened this in a window of its own off from the page of its
- * redirect, and without script nothing here is within an opener's reach.
+ * No Cross-Origin-Opener-Policy: it would separate a client that opened this window from the page of its redirect.
+ * Without scripts, an opener can reach nothing here.
  */
 export function pageResponse(
   html: string,
@@ -100,7 +100,7 @@ export function pageResponse(
     "content-security-policy": [policy, ...formTargets].join(" "),
     "x-frame-options": "DENY",
     "x-content-type-options": "nosniff",
-    // Without any referrer, browsers keep the origin of a form from its own host, too.
+    // With no-referrer, browsers would also hide a form's origin from its own host.
     "referrer-policy": "same-origin",
     "cache-control": "no-store",
   }))
@@ -109,8 +109,8 @@ export function pageResponse(
 }
 
 /**
- * As a policy names where a redirect URI leads. Browsers hold a form against every redirect that follows it, and a client may
- * lead on from its own address to any other: so of the web there is no more to say than that.
+ * The CSP form target for a redirect URI. Browsers apply the policy to every redirect that follows a form, and a client
+ * may redirect to any other address. For web URIs the whole web must therefore be allowed.
  */
 export function formTarget(redirect: string): string {
   const { protocol } = new URL(redirect);

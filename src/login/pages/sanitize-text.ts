@@ -1,13 +1,13 @@
-// Owns how words of strangers stand on a page: on one line, of a length, and seen as they are. Pure.
+// Makes untrusted text safe to display: on one line, limited in length, without invisible characters.
 
-/** Not seen, or turning the direction of what follows; blanks that pass for letters. */
+/** Characters that are invisible or change the text direction; blanks that count as letters. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{DI}\u2800]/gu;
-/** What piles up on a letter until it covers other lines. */
+/** Combining marks that pile up until they cover other lines. */
 const STACKED_MARKS = /(\p{M}{3})\p{M}+/gu;
 
-/** Empty where nothing can be seen of it. */
+/** Returns an empty text if nothing visible is left. */
 export function sanitizeText(text: string, maxLength = 80): string {
-  // Of a text of megabytes, no more than could be shown.
+  // Cuts a text of megabytes to what could be shown.
   const visible = text
     .slice(0, maxLength * 20)
     .replace(/\s+/g, " ")

@@ -1,4 +1,4 @@
-// Owns the page on which a person pastes a key of the tenant. The key is never shown again, and no page has it in its text.
+// The page on which a person pastes a key of the tenant. No page ever shows the key again.
 
 import { markup } from "../../deployment/markup.ts";
 import { clientName, type ClientSummary } from "./client-summary.ts";
@@ -6,10 +6,10 @@ import { renderForm, renderPage, tenantName, type FormTarget, type PageTenant } 
 
 export interface SignInView {
   readonly tenant: PageTenant;
-  /** Who asks; absent where the person comes for the page of their grants. */
+  /** The client that asks; absent if the person wants their account page. */
   readonly client?: ClientSummary | undefined;
   readonly form: FormTarget;
-  /** Why the key that was sent before was not taken. */
+  /** Why the previous key was rejected. */
   readonly error?: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-// Owns who is in front of the page of grants: a person who signed in a short while ago, in a sealed cookie.
+// The session of the account page: a person who signed in recently, in a sealed cookie.
 
 import type { LoginContext } from "../login-context.ts";
 import type { ProviderIdentity } from "../sign-in/identity-provider-client.ts";
@@ -11,11 +11,11 @@ const COOKIE_NAME = "account";
 export interface AccountSession {
   readonly person: Pick<ProviderIdentity, "issuer" | "subject" | "name" | "email">;
   readonly principal: string;
-  /** In its forms: whoever did not sign in here cannot know it. */
+  /** Part of every form: a page of another site cannot know it. */
   readonly nonce: string;
 }
 
-/** `nonce`: of the transaction in which they signed in. */
+/** `nonce`: of the sign-in's transaction. */
 export async function openAccountSession(
   context: LoginContext,
   nonce: string,
@@ -36,7 +36,7 @@ export async function openAccountSession(
   );
 }
 
-/** undefined: they have to sign in. */
+/** Returns undefined if the person must sign in. */
 export function readAccountSession(context: LoginContext): Promise<AccountSession | undefined> {
   return unsealCookie<AccountSession>(context, COOKIE_NAME, readCookie(context, COOKIE_NAME));
 }

@@ -1,4 +1,4 @@
-// Owns the page on which somebody sees and ends what they allowed.
+// The page on which a person sees and ends their grants.
 
 import type { LoginContext } from "../login-context.ts";
 import { accountPage, signedOutPage } from "../pages/account-page.ts";

@@ -1,4 +1,4 @@
-// A tenant's authorization server as a Hono app: its routes below the issuer, and what every request meets before them.
+// A tenant's authorization server as a Hono app: its routes below the issuer, and the checks before them.
 
 import { Hono } from "hono/tiny";
 import { jwksResponse } from "../identity/jwks.ts";
@@ -16,14 +16,14 @@ import { handleToken, handleRevoke } from "./token-endpoint.ts";
 import { handleRegister } from "./register.ts";
 import { beginAuthorize, handleConsent, finishSignIn, showConsent, showSignIn } from "./sign-in-steps.ts";
 
-/** Of one address in a minute: nearly each step asks the object that grants the tenant's leases, whoever takes it. */
+/** Per address and minute: nearly each step calls the tenant object, which also grants the leases. */
 const MAX_STEPS = 1200;
 const RATE_LIMITED = { error: "temporarily_unavailable", error_description: "too many requests from this address" };
 
-/** For programs, whose pages of any origin may read the answer: nothing here goes by a cookie. */
+/** Paths for programs. Pages of any origin may read the answers, because no cookie is involved. */
 export const PROGRAM_PATHS: readonly string[] = ["/token", "/register", "/revoke", "/jwks"];
 
-/** The visit stands where Hono has the bindings of a Worker. */
+/** The login context takes the place of Hono's bindings. */
 interface LoginEnv {
   Bindings: LoginContext;
 }
@@ -62,14 +62,14 @@ function pathsOf({ routes }: Hono<LoginEnv>): readonly string[] {
 }
 
 const server = createServer();
-/** Below the issuer. */
+/** Paths below the issuer. */
 export const LOGIN_PATHS = pathsOf(server);
 
 export function handleLogin(context: LoginContext): Response | Promise<Response> {
   return server.fetch(context.request, context);
 }
 
-/** To a program as an error of OAuth: by any other it would take its login for lost. */
+/** Programs get an OAuth error: with any other error they would drop their login. */
 function suspendedResponse(context: LoginContext): Response {
   const why = "Not available right now";
   if (PROGRAM_PATHS.includes(context.path)) return oauthErrorResponse(context, unavailableError(why, 60));

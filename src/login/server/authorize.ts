@@ -1,5 +1,5 @@
-// What a client asks at `/authorize`: checked in the order in which it is safe to answer. Who asks and where to go back
-// come first: what is wrong with those is told to the person, and never sent to an address that nobody vouches for.
+// Parses a request to `/authorize`, in the order in which it is safe to report errors. Client and redirect URI come
+// first: errors in those are shown to the person and never sent to an unverified address.
 // https://datatracker.ietf.org/doc/html/draft-ietf-oauth-v2-1-13#section-4.1.1
 
 import type { LoginContext, LoginUrls } from "../login-context.ts";
@@ -11,7 +11,7 @@ import type { AuthorizeRequest } from "./transaction.ts";
 
 const S256 = /^[\w-]{43}$/;
 
-/** What a client is told at its redirect URI. */
+/** An error for the client, sent to its redirect URI. */
 export interface AuthorizeError {
   readonly kind: "error";
   readonly error: string;
@@ -23,7 +23,7 @@ export interface AuthorizeError {
 export type ParsedAuthorize =
   | { readonly kind: "asked"; readonly client: LoginClient; readonly request: AuthorizeRequest }
   | AuthorizeError
-  /** What the person is told. */
+  /** An error for the person. */
   | { readonly kind: "wrong"; readonly why: string };
 
 export async function parseAuthorize(context: LoginContext, query: URLSearchParams): Promise<ParsedAuthorize> {
@@ -74,20 +74,20 @@ function findFailure(query: URLSearchParams, repeated: string | undefined): Auth
   return ["invalid_request", "code_challenge with the method S256 is needed"];
 }
 
-/** Of what is asked for once at most: what is there twice. */
+/** The first parameter that occurs twice, except `resource`, which may. */
 export function findRepeated(sent: URLSearchParams): string | undefined {
   const seen = new Set<string>();
   return [...sent.keys()].find((name) => name !== "resource" && (seen.has(name) || !seen.add(name)));
 }
 
-/** Who has one alone need not say it. */
+/** A client with a single redirect URI may omit the parameter. */
 function redirectOf(client: LoginClient, query: URLSearchParams): string | undefined {
   const [first, ...more] = client.redirects;
   const redirect = query.get("redirect_uri") ?? (more.length === 0 ? first : undefined);
   return redirect !== undefined && isRegisteredRedirect(client, redirect) ? redirect : undefined;
 }
 
-/** What means nothing here is left out: clients ask for `openid`, or for all that any server of theirs has. */
+/** Unknown scopes are dropped: clients ask for `openid`, or for all scopes that any of their servers has. */
 function tenantScopesIn(requestedScopes: ReadonlySet<string>, known: object = {}): readonly string[] | null {
   const names = Object.keys(known).filter((name) => requestedScopes.has(name));
   return names.length === 0 ? null : names;
@@ -111,7 +111,10 @@ interface MatchedResource {
   readonly profile: string | null;
 }
 
-/** `named`: as a client writes it; none: the tenant's endpoint without a profile. undefined: it is none of this tenant's. */
+/**
+ * `urls`: as the client wrote them; empty means the tenant's endpoint without a profile. Returns undefined if they name
+ * no endpoint of this tenant.
+ */
 export function matchResource(
   { resource, shared }: LoginUrls,
   { profiles = {} }: Pick<TenantDocument, "profiles">,
@@ -125,7 +128,7 @@ export function matchResource(
   return Object.hasOwn(profiles, profile) ? { resource: one, profile } : undefined;
 }
 
-/** The name of the endpoint at a URL, without slashes at the end and without query; empty where there is none. */
+/** The URL of an endpoint without trailing slashes and query; empty if it is invalid. */
 function normalizeUrl(text: string): string {
   if (!URL.canParse(text)) return "";
   const { origin, pathname, hash } = new URL(text);

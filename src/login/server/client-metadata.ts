@@ -1,5 +1,5 @@
-// What a client may say of itself, as it registers or in its document: its name, its redirect URIs, how it shows a secret. Refuses whatever a
-// browser would run, or read otherwise than we do.
+// Validates a client's metadata, from a registration or a document: name, redirect URIs, authentication method. Rejects
+// redirect URIs that a browser would execute or parse differently.
 // https://datatracker.ietf.org/doc/html/rfc7591#section-2
 
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
@@ -8,9 +8,9 @@ import type { LoginClient } from "./login-records.ts";
 const MAX_NAME = 100;
 const MAX_REDIRECTS = 50;
 const MAX_REDIRECT_CHARACTERS = 2000;
-/** Programs listen wherever there is room: https://datatracker.ietf.org/doc/html/rfc8252#section-7.3 */
+/** Native apps listen on any free port: https://datatracker.ietf.org/doc/html/rfc8252#section-7.3 */
 const LOOPBACK = /^(https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\]))(?::\d{1,5})?(\/.*)?$/;
-/** No program's own: what browsers and systems do something with, whoever is asked. */
+/** Schemes that browsers or systems handle themselves, so that they are no app's own. */
 const RESERVED_SCHEMES =
   /^(?:about|blob|chrome|data|file|filesystem|ftps?|https?|intent|jar|javascript|mailto|ms-.*|search-ms|sms|tel|vbscript|view-source|wss?):/;
 
@@ -24,7 +24,7 @@ export type ClientMetadata = Pick<LoginClient, "name" | "site" | "redirects" | "
 
 const METHODS: readonly unknown[] = ["none", "client_secret_basic", "client_secret_post"];
 
-/** What registers. Without a method it is the one that RFC 7591 names, with a secret. */
+/** Metadata of a registration. The default method is the one in RFC 7591, with a secret. */
 export function parseRegistration(body: unknown): ClientMetadata | ClientMetadataError {
   if (!isObject(body)) return metadataError("the body is a JSON object");
   const { redirect_uris: redirects, token_endpoint_auth_method: method = "client_secret_basic" } = body;
@@ -36,7 +36,10 @@ export function parseRegistration(body: unknown): ClientMetadata | ClientMetadat
   return flowErrorOf(body) ?? { ...displayDataOf(body), redirects, method: method as LoginClient["method"] };
 }
 
-/** The document at `id`. Redirect URIs that nobody may have are none of it, so that one for another server harms no other. */
+/**
+ * Metadata of the document at `id`. Invalid redirect URIs are dropped, so that one meant for another server does no
+ * harm.
+ */
 export function parseClientDocument(id: string, document: unknown): ClientMetadata | ClientMetadataError {
   if (!isObject(document)) return metadataError("it is no JSON object");
   const {
@@ -49,7 +52,7 @@ export function parseClientDocument(id: string, document: unknown): ClientMetada
   if (typeof name !== "string") return metadataError("it has no client_name");
   const redirects = Array.isArray(all) ? all.slice(0, MAX_REDIRECTS).filter(isRedirect) : [];
   if (redirects.length === 0) return metadataError("none of its redirect_uris can be used");
-  // ChatGPT's prefers private_key_jwt and offers none beside it.
+  // ChatGPT's document prefers private_key_jwt and lists no other method.
   const { token_endpoint_auth_methods_supported: offered = [method], client_secret: secret } = document;
   if (!Array.isArray(offered) || !offered.includes("none"))
     return metadataError("its token_endpoint_auth_method is not none, and no other is taken of a document");
@@ -61,7 +64,7 @@ export function metadataError(why: string): ClientMetadataError {
   return { kind: "fault", error: "invalid_client_metadata", why };
 }
 
-/** What else it can do is its own business. */
+/** Further grant and response types are ignored. */
 function flowErrorOf({
   grant_types: grants = ["authorization_code"],
   response_types: responses = ["code"],
@@ -82,17 +85,20 @@ function displayDataOf({ client_name: name, client_uri: site }: JsonObject): Pic
   return { name: typeof name === "string" ? name.slice(0, MAX_NAME) : "", site: isSite ? site : undefined };
 }
 
-/** Whether a client may have it. Written as a browser writes it, so that nobody can take it for another one. */
+/**
+ * Whether a client may have this redirect URI. It must be in the browser's normal form, so that it cannot be mistaken
+ * for another one.
+ */
 export function isRedirect(text: unknown): text is string {
   if (typeof text !== "string" || text.length > MAX_REDIRECT_CHARACTERS || text.includes("#") || !URL.canParse(text))
     return false;
   const { href, protocol, username, password } = new URL(text);
   if ((href !== text && href !== `${text}/`) || username !== "" || password !== "") return false;
-  // A program's own scheme: https://datatracker.ietf.org/doc/html/rfc8252#section-7.1
+  // An app's own scheme: https://datatracker.ietf.org/doc/html/rfc8252#section-7.1
   return protocol === "https:" || isLoopbackRedirect(text) || (/^[^:]+:\/./.test(text) && !RESERVED_SCHEMES.test(text));
 }
 
-/** Whether any program on the person's machine could be meant. */
+/** Whether the URI can lead to any program on the person's machine. */
 export function isLoopbackRedirect(redirect: string): boolean {
   return LOOPBACK.test(redirect);
 }
@@ -102,7 +108,7 @@ export function isRegisteredRedirect({ redirects }: Pick<LoginClient, "redirects
   return redirects.some((one) => one === redirect || (anyPort !== undefined && withoutPort(one) === anyPort));
 }
 
-/** undefined: the port is part of it. */
+/** Returns undefined if the port is significant. */
 function withoutPort(redirect: string): string | undefined {
   const [, origin, path = "/"] = LOOPBACK.exec(redirect) ?? [];
   return origin && origin + path;

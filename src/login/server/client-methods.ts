@@ -1,5 +1,5 @@
-// Owns the clients that a tenant's authorization server knows: those that registered, and documents as they were last
-// read. Refuses to judge them. Of those without a grant, the one that was used least lately makes room for another.
+// The clients that a tenant's authorization server knows: registered ones, and documents as last read. When the table
+// is full, the least recently used client without a grant is evicted.
 
 import type { TenantHost } from "../../tenants/object/tenant-host.ts";
 import type { LoginClient } from "./login-records.ts";
@@ -8,16 +8,16 @@ const MAX_CLIENTS = 2000;
 
 export interface StoredClient {
   readonly client: LoginClient;
-  /** Until when a document need not be read again; milliseconds since the epoch. */
+  /** A document is fresh until then, in milliseconds since the epoch. */
   readonly freshUntil: number;
 }
 
 export interface ClientMethods {
-  /** null: nobody registered or was read under this id. */
+  /** null: no client was registered or read under this id. */
   getClient(id: string): StoredClient | null;
-  /** A page of them by id, from the one after `after`. */
+  /** A page of clients by id, starting after `after`. */
   clients(after: string, most: number): readonly (LoginClient & { readonly usedAt: number })[];
-  /** false: there is no room, because all that are there have grants. */
+  /** Returns false if there is no room, because every client has grants. */
   saveClient(stored: StoredClient): boolean;
 }
 
@@ -33,7 +33,7 @@ export function createClientMethods(host: TenantHost): ClientMethods {
           )
           .toArray();
         if (!row) return null;
-        // To the hour: a row is not written with each request.
+        // Precise to the hour, so that not every request writes a row.
         if (row.used_at + 3_600_000 < host.now()) {
           sql.exec("UPDATE login_clients SET used_at = ? WHERE id = ?", host.now(), id);
         }

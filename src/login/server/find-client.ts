@@ -1,5 +1,5 @@
-// Finds the client that somebody names by its id: one that registered, or a document, live, else as it last was,
-// else as the operators pinned it. Refuses what is not known, and to ask strangers' servers as often as strangers like.
+// Finds a client by its id: a registered one, or a client document, read live, or else as last read, or else as pinned
+// by the operators. Limits how often strangers can make this Worker read documents.
 // https://datatracker.ietf.org/doc/draft-ietf-oauth-client-id-metadata-document/
 
 import { digest } from "../../auth/seal.ts";
@@ -21,28 +21,28 @@ import { getLoginStub } from "./login-stub.ts";
 import type { LoginClient } from "./login-records.ts";
 
 const MAX_ID = 2048;
-/** What one address may have us read, or register, in a minute and a tenant. */
+/** Documents read, or clients registered, per minute, address and tenant. */
 const MAX_PER_MINUTE = 30;
-/** A document that cannot be read is taken for so long as it was when it could. */
+/** A document that cannot be read any more is used for this long. */
 const MAX_STALE_MS = 30 * 86_400_000;
-/** A person waits. */
+/** Short, because a person waits. */
 const TIMEOUT_MS = 5_000;
 const MAX_DOCUMENT_BYTES = 5 * 1024;
 const MIN_AGE_S = 300;
 const MAX_AGE_S = 86_400;
-/** A host alone: no client is called so. */
+/** A bare host, which is never a client id. */
 const BARE_HOST = /^(?:https?:\/\/[^/]+\/?|[^/:]+\.[^/:]+)$/i;
 
-/** Why a client cannot be used, for the person who is in front of it. */
+/** Why a client cannot be used, shown to the person. */
 export interface ClientRejection {
   readonly kind: "clientRefusal";
   readonly why: string;
 }
 
-/** Bound: twice MOST_METERS of limiter.ts. */
+/** Bound: twice MAX_METERS of rate-limiter.ts. */
 const rateLimiter = new RateLimiter();
 
-/** Seconds after which the address may ask for `what` again; undefined: it may now. */
+/** Seconds until the address may repeat the action; undefined: now. */
 export function retryAfterOf(
   { clientAddress: address, tenantContext }: Pick<LoginContext, "clientAddress" | "tenantContext">,
   action: string,
@@ -72,7 +72,10 @@ export async function findClient(context: ClientLookupContext, id: string): Prom
   return (await refetchClient(context, id, env)) ?? (await lastKnownClient(context, id, stored));
 }
 
-/** What operators let tools reach inside of a network is nothing that strangers may have us read, unless it is a client of theirs. */
+/**
+ * OUTBOUND_ALLOW opens internal hosts for tools. Strangers must not reach those by a client id, unless operators list
+ * the client.
+ */
 function outboundEnvOf(
   { tenantContext: { env }, login: { clients, pinned = {} } }: ClientLookupContext,
   id: string,
@@ -80,7 +83,7 @@ function outboundEnvOf(
   return clients || Object.hasOwn(pinned, id) ? env : { ...env, OUTBOUND_ALLOW: "" };
 }
 
-/** undefined: it cannot be read now. */
+/** Returns undefined if the document cannot be read now. */
 async function refetchClient(
   context: ClientLookupContext,
   id: string,
@@ -93,7 +96,7 @@ async function refetchClient(
     const { metadata, maxAgeMs } = await readClientDocument(id, tenantContext.tenant, env);
     if ("kind" in metadata) return rejectMetadata(metadata);
     const client = await toDocumentClient(id, metadata);
-    // Where there is no room it is read each time.
+    // If there is no room, the document is read each time.
     await getLoginStub(context).saveClient({ client, freshUntil: now + maxAgeMs });
     return client;
   } catch (error) {
@@ -118,7 +121,7 @@ async function toDocumentClient(id: string, metadata: ClientMetadata): Promise<L
   return { id, kind: "document", ...metadata, secretHash: null, digest: await metadataDigest(metadata) };
 }
 
-/** Identifies the metadata that a person consented to. Without redirect URIs: each is checked at `/authorize`. */
+/** Identifies the metadata that a person consented to. Excludes redirect URIs, because `/authorize` checks each. */
 export function metadataDigest({ name, site, method }: ClientMetadata): Promise<string> {
   return digest(JSON.stringify([name, site, method]));
 }
@@ -132,20 +135,23 @@ function rejectClient(why: string): ClientRejection {
 }
 
 interface ClientDocument {
-  /** A fault: what the client says wrongly of itself, or that it is gone. */
+  /** An error: the document is invalid, or the client is gone. */
   readonly metadata: ClientMetadata | ClientMetadataError;
-  /** Milliseconds for which it need not be read again. */
+  /** Milliseconds for which the document is fresh. */
   readonly maxAgeMs: number;
 }
 
-/** Whether an id is the URL of a document: written as URLs are, so that no other text is the same, and leading outside. */
+/**
+ * Whether an id is the URL of a client document: in normal form, so that no two texts name one client, and on the
+ * public internet.
+ */
 function isDocumentId(id: string, allow: string | undefined): boolean {
   if (!URL.canParse(id) || id.includes("#")) return false;
   const url = new URL(id);
   return url.href === id && url.pathname !== "/" && findBrokenRuleInUrl(url, allow) === undefined;
 }
 
-/** What is wrong with the clients that a document names, and with copies that it pins. `allow`: undefined where nobody knows yet. */
+/** Errors in the clients that a document lists or pins. `allow` is undefined if not known yet. */
 export function findBrokenClients(
   { pinned = {}, clients = [] }: LoginDocument,
   allow: string | undefined,
@@ -163,9 +169,9 @@ export function findBrokenClients(
   return [...hosts, ...broken];
 }
 
-/** Rejects where nobody can know now. */
+/** Rejects if the result cannot be determined now. */
 async function readClientDocument(id: string, tenant: string, env: unknown): Promise<ClientDocument> {
-  // Whom strangers have us ask takes nothing of what the tenant's tools may ask at a time.
+  // Counted separately, so that strangers use up none of the connections of the tenant's tools.
   const guardedFetch = createLoginFetch(`login ${tenant}`, env, TIMEOUT_MS);
   try {
     const headers = { accept: "application/json" };

@@ -1,5 +1,5 @@
-// Owns whom an access token of a tenant's own authorization server lets in: looked up in the authority with the lease, and
-// decided by the document as it is now, so that a change of it reaches tokens that were given out before.
+// The principal of an access token from a tenant's own authorization server. The tenant object looks the token up with
+// the lease and applies the current document, so that a change of the document reaches tokens issued before.
 
 import { omitUndefined } from "../../protocol/members.ts";
 import type { OAuthPrincipal } from "../../auth/principal.ts";
@@ -11,19 +11,19 @@ import { scopesFromClaims, visibleClaims } from "../claims.ts";
 import type { ProviderIdentity } from "../sign-in/identity-provider-client.ts";
 import { toGrant, type GrantRow } from "./login-records.ts";
 
-/** Who vouches for people who sign in so: `SignedIn.issuer`. */
+/** The issuer of people who sign in this way: `ProviderIdentity.issuer`. */
 export function identityIssuerOf({ via, issuer, authorizeUrl, productUrl }: LoginDocument): string | undefined {
   if (via === "key") return via;
   const url = { oidc: issuer, oauth2: authorizeUrl, product: productUrl }[via];
   return via === "oidc" || url === undefined ? url : new URL(url).origin;
 }
 
-/** Operators who list clients have taken all others away. */
+/** If operators list clients, all others are excluded. */
 function allowsClient({ clients }: LoginDocument, id: string): boolean {
   return clients?.includes(id) ?? true;
 }
 
-/** null: nobody, any more or yet. */
+/** Returns null when the token is unknown or expired, or when its client, key or login is no longer allowed. */
 export function principalOfGrant(host: TenantHost, hash: string, { mode, auth }: TenantDocument): KeyGrant | null {
   const login = auth?.login;
   if (!login || !acceptsTokens(mode)) return null;
@@ -38,7 +38,7 @@ export function principalOfGrant(host: TenantHost, hash: string, { mode, auth }:
   const expires = Math.min(row.until, key?.expires ?? Infinity);
   const scopes = intersectScopes(consented, personScopesOf(login, person, key));
   const limitedPerson = { ...toPerson(row, login.claims), scopes, expires };
-  // A profile is part of the resource, which is looked at where the request is known.
+  // The profile is part of the resource, which is checked where the request is known.
   return { id, name: client.name, scopes: null, profile: null, expires, person: limitedPerson };
 }
 
@@ -56,7 +56,7 @@ function toPerson(
   };
 }
 
-/** As the author's code is shown them. */
+/** The principal as the author's code sees it. */
 export function toPrincipal(
   id: string,
   { issuer, subject, email, name, groups, claims }: ProviderIdentity,
@@ -72,7 +72,7 @@ export function toPrincipal(
   } as const;
 }
 
-/** What limits a person, by the key that they pasted or by their claims; undefined: nothing does. */
+/** The scopes of a person, from the pasted key or from their claims; undefined: no limit. */
 export function personScopesOf(
   { scopes }: LoginDocument,
   { claims }: Pick<ProviderIdentity, "claims">,
@@ -81,7 +81,7 @@ export function personScopesOf(
   return key ? (key.scopes ?? undefined) : scopes && scopesFromClaims(claims, scopes);
 }
 
-/** What was consented to, of what the person has; undefined: nothing limits them. */
+/** The scopes of the person that they consented to; undefined: no limit. */
 export function intersectScopes(
   consentedScopes: readonly string[] | null,
   personScopes: readonly string[] | undefined,

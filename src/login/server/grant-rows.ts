@@ -1,17 +1,23 @@
-// Owns finding and ending grants in a tenant's object. What ended is told to every Worker as a key that was revoked is.
+// Finds and ends grants in the tenant object. The end of a grant reaches every Worker in the same way as the revocation
+// of a key.
 
 import type { Actor, WriteResult } from "../../tenants/object/policy-records.ts";
 import type { TenantHost } from "../../tenants/object/tenant-host.ts";
 import { toGrant, type GrantRow } from "./login-records.ts";
 
-/** Its code is good for nothing without it, and is deleted in its time. */
+/** The code is useless without the grant, and is deleted when it expires. */
 const GRANT_TABLES = ["login_access", "login_refresh"] as const;
-/** Beyond so many, streams are ended with those of everybody else, who come back, and the audit log names no more. */
+/**
+ * With more grants, all streams of the tenant are closed, whose clients reconnect, and the audit log names no more than
+ * these.
+ */
 const MAX_AUDITED = 100;
 
 type Bound = string | number;
 
-/** Those that have not ended, with their clients either. `where` is ours, and what anybody says is bound. */
+/**
+ * Grants that have not ended, and whose client was not removed. `where` is trusted SQL; all input goes into `bindings`.
+ */
 export function findGrants(host: TenantHost, where: string, ...bindings: readonly Bound[]): GrantRow[] {
   const now = host.now();
   const rows = host.sql.exec<GrantRow>(`SELECT * FROM login_kept WHERE ${where}`, ...bindings).toArray();
@@ -22,7 +28,7 @@ export function findGrant(host: TenantHost, where: string, ...bindings: readonly
   return findGrants(host, where, ...bindings)[0];
 }
 
-/** `closes`: whether streams of its people end now. Call it within a transaction. */
+/** `closesStreams`: whether the streams of these people close now. Call it within a transaction. */
 export function endGrants(
   host: TenantHost,
   rows: readonly GrantRow[],
@@ -46,8 +52,8 @@ export function endGrants(
 }
 
 /**
- * All that a client was granted, by whomever: perhaps by a whole company. It is good for nothing from now on, and its rows
- * are deleted by and by (`login_removed`): leases wait for this. Call it within a transaction.
+ * Ends all grants of a client, perhaps those of a whole company. They are invalid at once and their rows are deleted
+ * later (`login_removed`), because leases wait for this transaction. Call it within a transaction.
  */
 export function endClient(host: TenantHost, client: string, actor: Actor): WriteResult {
   const { sql } = host;
@@ -61,13 +67,13 @@ export function endClient(host: TenantHost, client: string, actor: Actor): Write
   const audited = sql.exec<GrantRow>(`SELECT id, principal ${fromClient} LIMIT ?`, client, MAX_AUDITED).toArray();
   const { rowsWritten } = sql.exec("DELETE FROM login_clients WHERE id = ?", client);
   if (rowsWritten === 0 && newest === null) return { state: "absent" };
-  // More would leave no room for what else was done.
+  // More entries would push others out of the audit log.
   for (const { id, principal } of audited) {
     host.record(actor, "grant.end", `grant ${id}`, { before: { client, principal }, after: null });
   }
   host.record(actor, "login-client.remove", `login-client ${client}`, { before: { client, grants }, after: null });
   if (newest === null) return { state: "written", revision: host.revision(), leftMs: 0 };
-  // Not before the newest: a clock that was set back ends all of them, too.
+  // Not earlier than the newest grant, so that a clock that was set back does not spare any.
   const removed = "INSERT OR REPLACE INTO login_removed (client, at) VALUES (?, ?)";
   sql.exec(removed, client, Math.max(host.now(), newest));
   host.scheduleAlarm(host.now());
@@ -78,13 +84,13 @@ export function endClient(host: TenantHost, client: string, actor: Actor): Write
   return { state: "written", revision, ...host.propagation() };
 }
 
-/** When a grant is made that is given now: after the end of those that its client had before. */
+/** Creation time for a new grant: later than the removal of the same client. */
 export function nextGrantTime(host: TenantHost, client: string): number {
   const [removed] = host.sql.exec<{ at: number }>("SELECT at FROM login_removed WHERE client = ?", client).toArray();
   return Math.max(host.now(), removed ? removed.at + 1 : 0);
 }
 
-/** Deletes some of those that ended; gives how many, or fewer than `most` where none is left. */
+/** Deletes some ended grants. Returns their number; fewer than `limit` means that none is left. */
 export function deleteEndedGrants({ sql }: TenantHost, now: number, limit: number): number {
   const ended = `SELECT id FROM login_grants WHERE expires <= ? UNION ALL
     SELECT g.id FROM login_removed AS r CROSS JOIN login_grants AS g ON g.client = r.client AND g.created <= r.at LIMIT ?`;

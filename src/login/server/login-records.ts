@@ -1,55 +1,55 @@
-// What a tenant's own authorization server stores: records as Workers see them, the rows of the tenant's object, and how a row becomes
-// a record. Of tokens and codes it has hashes alone.
+// Types and tables of a tenant's own authorization server: records as Workers see them, the rows in the tenant object,
+// and the conversion. Tokens and codes are stored as hashes only.
 
 import type { ToolRestrictions } from "../../auth/principal.ts";
 import type { ProviderIdentity } from "../sign-in/identity-provider-client.ts";
 
-/** A client as the authorization server knows it, whether it registered or has a document. */
+/** A client as the authorization server knows it, registered or with a document. */
 export interface LoginClient {
-  /** Chosen by us where it registered; the URL of its document else. */
+  /** Generated for a registered client; otherwise the URL of the client's document. */
   readonly id: string;
   readonly kind: "registered" | "document";
   readonly name: string;
   readonly site: string | undefined;
-  /** Exact; a loopback one holds for any port. */
+  /** Compared exactly. A loopback URI matches any port. */
   readonly redirects: readonly string[];
   readonly method: "none" | "client_secret_basic" | "client_secret_post";
-  /** `hashToken` of its secret; null: it has none. */
+  /** `hashToken` of the secret; null if it has none. */
   readonly secretHash: string | null;
-  /** Of its metadata: who consented to another is asked again. */
+  /** Digest of the metadata: a person who consented to other metadata is asked again. */
   readonly digest: string;
 }
 
-/** Somebody who signed in and has yet to decide. */
+/** A person who signed in and has not decided yet. */
 export interface SignInRecord {
   /** The id of the principal. */
   readonly principal: string;
   readonly person: ProviderIdentity;
-  /** Tokens of the provider, sealed; null: there are none. */
+  /** Sealed tokens of the provider; null: there are none. */
   readonly provider: string | null;
-  /** Of the key that was pasted; null: none was. */
+  /** Hash of the pasted key; null: none was pasted. */
   readonly keyHash: string | null;
 }
 
-/** Who consented to what for whom. */
+/** A person's consent for one client. */
 export interface Grant {
   readonly id: string;
   readonly client: Pick<LoginClient, "id" | "name" | "digest">;
-  /** The id of the principal: `oauth ISSUER SUBJECT`, or `key ID` for who pasted a key. */
+  /** The id of the principal: `oauth ISSUER SUBJECT`, or `key ID` for a pasted key. */
   readonly principal: string;
   readonly person: ProviderIdentity;
-  /** The endpoint's URL, and the profile that it has; null: none. */
+  /** The endpoint's URL. `profile` is its profile or null. */
   readonly resource: string;
   readonly profile: string | null;
-  /** Names of the tenant's scopes; null: nothing limits the person. */
+  /** Names of the tenant's scopes; null: no limit on the person. */
   readonly scopes: readonly string[] | null;
-  /** `offline_access` was asked for. */
+  /** The client asked for `offline_access`. */
   readonly offline?: boolean;
   readonly narrowing: ToolRestrictions;
   /** Milliseconds since the epoch. */
   readonly created: number;
   readonly usedAt: number;
-  /** When the provider was last known to let the person in. */
+  /** Time of the provider's last confirmation of the person. */
   readonly confirmedAt: number;
   readonly expires: number;
 }
@@ -73,7 +73,7 @@ export const LOGIN_MIGRATIONS: readonly string[] = [
      answer TEXT) WITHOUT ROWID`,
   "CREATE INDEX login_refresh_grant ON login_refresh (grant_id, created)",
   "CREATE INDEX login_access_expires ON login_access (expires)",
-  // Grants of a client that was removed are none from then on, and are deleted by and by: `created` until `at` tells which.
+  // A removed client's grants are invalid from then on and are deleted later: those with `created` up to `at`.
   "CREATE TABLE login_removed (client TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID",
   `CREATE VIEW login_kept AS SELECT * FROM login_grants AS g
      WHERE NOT EXISTS (SELECT 1 FROM login_removed AS r WHERE r.client = g.client AND g.created <= r.at)`,
@@ -107,13 +107,13 @@ export interface GrantRow {
   claimed_until: number;
 }
 
-/** As it is asked for: `LoginMethods.addGrant` says the rest. */
+/** A grant to be added: `LoginMethods.addGrant` fills in the rest. */
 export interface NewGrant extends Omit<Grant, "created" | "usedAt" | "confirmedAt"> {
-  /** The tenant's own issuer, as the person reached it. */
+  /** The tenant's own issuer, under the URL at which the person reached it. */
   readonly home: string;
-  /** Tokens of the provider, sealed; null: there are none. */
+  /** Sealed tokens of the provider; null: there are none. */
   readonly provider: string | null;
-  /** Of the key that was pasted, without which the grant is none; null: none was. */
+  /** Hash of the pasted key, with which the grant ends; null: none was pasted. */
   readonly keyHash: string | null;
 }
 

@@ -1,5 +1,5 @@
-// Owns a tenant's own authorization server in its object: who consented to what, which codes and tokens came of it, and how
-// that ends. Each method is one transaction; whoever calls has done every fetch and every hash before.
+// The tables of a tenant's own authorization server in the tenant object: consents, codes and tokens, and their end.
+// Each method is one transaction. The caller has done every fetch and every hash before.
 
 import { hasFeature } from "../../deployment/registry.ts";
 import { useKey } from "../../tenants/object/lease-delta.ts";
@@ -31,58 +31,64 @@ import {
 const CODE_MS = 60_000;
 const MAX_CODES = 1000;
 const MAX_SIGN_INS = 1000;
-/** So that few people take nobody's place. */
+/** So that a few people cannot displace everyone else. */
 const MAX_SIGN_INS_PER_PERSON = 4;
-/** That a code was redeemed is known for so long: whoever brings it again ends what came of it. */
+/** How long a redeemed code is remembered: a second use ends the grant and its tokens. */
 const REDEEMED_RETENTION_MS = 600_000;
 const MAX_GRANTS_PER_PERSON = 50;
 const MAX_GRANTS = 100_000;
-/** A tenant that is full counts its grants so often, and not whenever somebody asks. */
+/** A full tenant counts its grants at this interval and not at every request. */
 const COUNT_CACHE_MS = 60_000;
-/** Longer than a provider is waited for: its tokens, its keys and its user endpoint. */
+/** Longer than the wait for a provider's tokens, keys and user endpoint together. */
 const CLAIM_MS = 60_000;
-/** What ended is deleted in one go with what ends so soon after it. */
+/** Expired rows are deleted together with those that expire within this time. */
 const PRUNE_INTERVAL_MS = 600_000;
-/** Grants, and tokens, that are deleted at once: leases are not given meanwhile. */
+/** Grants, and tokens, per deletion: leases wait meanwhile. */
 const PRUNE_BATCH = 100;
 
-/** What ended a moment ago is absent, too: who asks again because the answer was lost waits as long. */
+/**
+ * A grant that has just ended is "absent" too. A caller that repeats the request after a lost answer waits just as
+ * long.
+ */
 export type EndResult = WriteResult | ({ readonly state: "absent" } & Propagation);
 
 export type ProviderClaim =
-  /** Only who asked may use them, until they are given back or the claim ends. null: there are none. */
+  /** Only the claimant may use the tokens, until it saves them or the claim expires. null: there are none. */
   | { readonly state: "claimed"; readonly provider: string | null; readonly person: ProviderIdentity }
   | { readonly state: "busy" }
   | { readonly state: "absent" };
 
-/** What is undefined stays as it is. */
+/** Undefined members stay as they are. */
 export interface ProviderUpdate {
   readonly provider?: string | null;
-  /** The provider lets the person in. */
+  /** The provider confirmed the person. */
   readonly revalidation?: true;
   readonly person?: ProviderIdentity;
 }
 
 export interface LoginMethods extends ClientMethods {
-  /** What the authority knows of a key that somebody pasted. */
+  /** The tenant object's record of a pasted key. */
   findKey(hash: string): KeyGrant | null;
-  /** Until `expires`, or until 4 later ones of the person, or 1,000 of all, took its place. `nonce`: of the transaction in which they signed in. */
+  /**
+   * Stored until `expires`, or until 4 newer ones of the person or 1,000 newer ones in total displace it. `nonce`: of
+   * the sign-in's transaction.
+   */
   addSignIn(nonce: string, record: SignInRecord, expires: number): "added" | "full";
   getSignIn(nonce: string): SignInRecord | null;
   addGrant(grant: NewGrant, code: NewCode): "added" | "full";
   redeem(ask: RedeemRequest): RedeemResult;
   refresh(ask: TokenRefreshRequest): TokenRefreshResult;
-  /** By the hash of either token. */
+  /** By the hash of an access token or a refresh token. */
   revoke(hash: string, client: string): EndResult;
-  /** A grant's provider tokens, for who uses them; null: there are none. */
+  /** A grant's provider tokens, for use; null: there are none. */
   getProvider(grant: string): string | null;
-  /** The same, for the one who may renew them. */
+  /** The same tokens, with an exclusive claim to renew them. */
   claimProvider(grant: string): ProviderClaim;
   saveProvider(grant: string, update: ProviderUpdate): boolean;
-  /** A page of all grants, or of one principal's, by id, from the one after `after`. */
+  /** A page of all grants, or of one principal's grants, by id, starting after `after`. */
   grants(after: string, most: number, principal?: string): readonly Grant[];
   grantsOf(principal: string): readonly Grant[];
-  /** `principal`: it has to be this one's. */
+  /** With `principal`, the grant must belong to it. */
   endGrant(id: string, actor: Actor, principal?: string): EndResult;
   endClient(client: string, actor: Actor): WriteResult;
   endPrincipal(principal: string, actor: Actor): WriteResult;
@@ -90,7 +96,7 @@ export interface LoginMethods extends ClientMethods {
 
 export const loginStore: Store<LoginMethods, TenantHost> = {
   name: "login",
-  // What login-door.ts calls is called again there, and for longer.
+  // Calls through login-stub.ts are retried there, and for longer.
   methods: {
     getClient: {},
     clients: { idempotent: true },
@@ -113,7 +119,7 @@ export const loginStore: Store<LoginMethods, TenantHost> = {
   },
   migrations: LOGIN_MIGRATIONS,
   open: (host) => {
-    // Tokens that were given out before a Worker lost the feature let nobody in.
+    // In a Worker without the feature, tokens issued before are not accepted.
     host.grantOf = (hash, document) => (hasFeature("login") ? principalOfGrant(host, hash, document) : null);
     return { methods: createLoginMethods(host), alarm: async (now) => pruneLogin(host, now) };
   },
@@ -141,7 +147,7 @@ function createLoginMethods(host: TenantHost): LoginMethods {
     refresh: (ask) => host.transaction(() => refresh(host, ask)),
     revoke: (hash, client) => {
       const tokens = `SELECT grant_id FROM login_access WHERE hash = ?1 UNION SELECT grant_id FROM login_refresh WHERE hash = ?1`;
-      // The plus has it found by the token: a client may have many grants.
+      // The plus makes SQLite look up by the token: a client may have many grants.
       return end(`id IN (${tokens}) AND +client = ?2`, [hash, client], { name: client });
     },
     getProvider: (id) => findGrant(host, "id = ?", id)?.provider ?? null,
@@ -166,7 +172,7 @@ function createLoginMethods(host: TenantHost): LoginMethods {
         );
         return true;
       }),
-    // Without what ended, so that a page that is not full is the last.
+    // Skips ended grants, so that a page that is not full is the last.
     grants: (after, most, principal) => {
       const whose = principal === undefined ? "" : "AND principal = ?";
       const bindings = [after, host.now(), principal ?? [], most].flat();
@@ -180,7 +186,10 @@ function createLoginMethods(host: TenantHost): LoginMethods {
   };
 }
 
-/** Takes a place for one more grant; false: there is none. They are counted when those that were counted are taken. */
+/**
+ * Returns a function that takes a slot for one more grant; false if there is none. Grants are counted again when the
+ * counted slots are used up.
+ */
 function createGrantSlots(host: TenantHost): () => boolean {
   let freeSlots = 0;
   let countedUntil = 0;
@@ -209,11 +218,11 @@ function addSignIn(host: TenantHost, nonce: string, record: SignInRecord, expire
   return "added";
 }
 
-/** It ends with its code until that is redeemed. */
+/** The grant expires with its code until the code is redeemed. */
 function addGrant(host: TenantHost, grant: NewGrant, code: NewCode, takeSlot: () => boolean): "added" | "full" {
   const { sql } = host;
   const now = host.now();
-  // Asked again, because the answer was lost on its way. It may have ended meanwhile.
+  // A repeated call after a lost answer. The grant may have ended since.
   if (sql.exec("SELECT 1 FROM login_grants WHERE id = ?", grant.id).toArray().length > 0) return "added";
   if (!takeSlot() || !host.hasCapacity() || host.revision() === 0) return "full";
   const { client, principal } = grant;
@@ -265,12 +274,15 @@ function addGrant(host: TenantHost, grant: NewGrant, code: NewCode, takeSlot: ()
   return "added";
 }
 
-/** What ended needs nobody to be told: no Worker takes it any more. Gives when the next thing ends. */
+/**
+ * Deletes expired rows, of which no Worker needs to be told, because none accepts them any more. Returns the time of
+ * the next expiry.
+ */
 function pruneLogin(host: TenantHost, now: number): number | undefined {
   const { sql } = host;
   const deleted = host.transaction(() => {
     const grantCount = deleteEndedGrants(host, now, PRUNE_BATCH);
-    // Those of a grant that is gone are worth nothing, and end soon.
+    // Access tokens of a deleted grant are worthless and expire soon.
     const expired = "SELECT hash FROM login_access WHERE expires <= ? LIMIT ?";
     const tokens = sql
       .exec(`DELETE FROM login_access WHERE hash IN (${expired}) RETURNING hash`, now, PRUNE_BATCH)

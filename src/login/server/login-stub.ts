@@ -1,4 +1,4 @@
-// Owns how a Worker reaches a tenant's login tables, and what it waits for before it says that something ended.
+// The client with which a Worker calls a tenant's login tables, and the wait for an end of access to take effect.
 
 import { withRetries } from "../../streams/with-retries.ts";
 import { createRpcClient, type RpcClient } from "../../tenants/object/store.ts";
@@ -8,7 +8,10 @@ import { OAuthError } from "./oauth-responses.ts";
 import { loginStore, type EndResult, type LoginMethods } from "./login-store.ts";
 import type { TokenRejection } from "./token-rows.ts";
 
-/** What it calls may have been done where the answer was lost, and is asked for again: each method gives the same then. */
+/**
+ * A call is retried after a lost answer, when it may have been applied already. Each method therefore gives the same
+ * result again.
+ */
 export function getLoginStub({ tenantContext }: Pick<LoginContext, "tenantContext">): RpcClient<LoginMethods> {
   return createRpcClient(
     { call: (...args) => withTimeoutOrBusy(withRetries(() => tenantContext.stub().call(...args))) },
@@ -16,12 +19,12 @@ export function getLoginStub({ tenantContext }: Pick<LoginContext, "tenantContex
   );
 }
 
-/** Until no Worker serves what was before. */
+/** Resolves when no Worker accepts the ended credentials any more. */
 export async function waitForEnd(result: EndResult): Promise<void> {
   if ("leftMs" in result && result.leftMs > 0) await scheduler.wait(result.leftMs);
 }
 
-/** To be thrown: by then nothing that was ended is good anywhere. */
+/** An error to throw. Resolves when no ended credential is valid anywhere any more. */
 export async function toTokenError({ error, why, endResult: ended }: TokenRejection): Promise<OAuthError> {
   if (ended) await waitForEnd(ended);
   return new OAuthError(error, why);

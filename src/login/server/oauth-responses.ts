@@ -1,18 +1,18 @@
-// Owns how a tenant's authorization server answers what is no page of its own: redirects, refusals, and JSON for programs.
+// Responses of a tenant's authorization server other than its pages: redirects, errors, and JSON for programs.
 
 import type { LoginContext } from "../login-context.ts";
 import { pageResponse, type PageTenant } from "../pages/page.ts";
 import { errorPage } from "../pages/error-page.ts";
 
 export const RECONNECT_HINT = "Go back to the client, and connect it once more if it is not connected.";
-/** Whoever comes back to a page of it after the decision finds this, too. */
+/** Shown too when a person returns to a page after their decision. */
 export const EXPIRED_MESSAGE = "This browser has not begun to sign in here, took too long, or has decided already";
 
 export function pageTenantOf({ tenantContext: { tenant: id, document } }: LoginContext): PageTenant {
   return { id, title: document.title };
 }
 
-/** For a person. */
+/** An error for a person. */
 export function errorPageResponse(context: LoginContext, why: string, next = RECONNECT_HINT, status = 400): Response {
   const title = "Not signed in";
   return pageResponse(errorPage({ tenant: pageTenantOf(context), title, why, next }), { status });
@@ -42,12 +42,12 @@ export function jsonResponse(value: unknown, status = 200, headers: Readonly<Rec
   return Response.json(value, { status, headers: { "cache-control": "no-store", ...headers } });
 }
 
-/** Not `server_error`, for which clients begin anew with the person, who can do nothing about it. */
+/** Not `server_error`: clients react to that by starting over with the person, who can do nothing about it. */
 export function unavailableError(why: string, seconds = 5): OAuthError {
   return new OAuthError("temporarily_unavailable", why, 503, { "retry-after": String(seconds) });
 }
 
-/** For a program: what it did wrong, or that something cannot be reached. */
+/** For a program: an OAuth error, or that a service is unavailable. */
 export function oauthErrorResponse({ tenantContext }: Pick<LoginContext, "tenantContext">, error: unknown): Response {
   if (!(error instanceof OAuthError)) tenantContext.onError(error);
   const oauthError =
@@ -59,7 +59,7 @@ export function oauthErrorResponse({ tenantContext }: Pick<LoginContext, "tenant
   );
 }
 
-/** For a person: the cookie of what they have begun is as it was, so the page can be asked for again. */
+/** For a person. Leaves the transaction's cookie in place, so that the page can be reloaded. */
 export function unavailablePageResponse(context: LoginContext, error: unknown): Response {
   context.tenantContext.onError(error);
   return errorPageResponse(

@@ -1,5 +1,4 @@
-// Owns the tokens of a provider as they are stored with a grant: sealed by the Worker's own key, as secrets are, and for
-// this grant alone.
+// Seals a provider's tokens for storage with a grant: with the Worker's own key, like secrets, and for this grant only.
 
 import { seal, unseal } from "../../auth/seal.ts";
 import { getSecretsRing } from "../../auth/secrets-key.ts";
@@ -20,7 +19,7 @@ export async function sealProvider(tenantContext: SealContext, grant: string, to
   return seal(await ringOf(tenantContext), purposeOf(tenantContext, grant), JSON.stringify(tokens));
 }
 
-/** undefined: they were sealed under a key that the Worker has no more. */
+/** Returns undefined if they were sealed with a key that the Worker no longer has. */
 export async function unsealProvider(
   tenantContext: SealContext,
   grant: string,

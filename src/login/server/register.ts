@@ -1,6 +1,5 @@
-// Owns `/register`: who asks is given an id, and a secret if they want one. Refuses what no client may have, and more
-// from one address than people connect clients.
-// https://datatracker.ietf.org/doc/html/rfc7591#section-3
+// `/register`: gives a client an id, and a secret if it wants one. Rejects invalid metadata, and limits registrations
+// per address. https://datatracker.ietf.org/doc/html/rfc7591#section-3
 
 import { hashToken } from "../../auth/api-key.ts";
 import { toBase64Url } from "../../auth/seal.ts";

@@ -1,5 +1,4 @@
-// Owns what a tenant's authorization server says of itself.
-// https://datatracker.ietf.org/doc/html/rfc8414#section-2
+// The metadata of a tenant's authorization server. https://datatracker.ietf.org/doc/html/rfc8414#section-2
 
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 
@@ -10,7 +9,7 @@ export function serverMetadata(issuer: string, { scopes = {}, auth }: Pick<Tenan
     issuer,
     authorization_endpoint: `${issuer}/authorize`,
     token_endpoint: `${issuer}/token`,
-    // Where operators list the clients, nobody registers.
+    // If operators list the clients, no client can register.
     ...(!auth?.login?.clients && { registration_endpoint: `${issuer}/register` }),
     revocation_endpoint: `${issuer}/revoke`,
     jwks_uri: `${issuer}/jwks`,

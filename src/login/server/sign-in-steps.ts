@@ -1,6 +1,6 @@
-// Owns the steps on which a person meets a tenant's authorization server, from a client's request to its answer: signing in,
-// then deciding. Each page has an address at which it can be loaded again. Refuses whatever another browser, another page or
-// another tenant has begun.
+// The steps of a person at a tenant's authorization server, from a client's request to its answer: sign in, then
+// consent. Each page has an address at which it can be reloaded. Transactions of another browser, page or tenant are
+// rejected.
 
 import { hashToken } from "../../auth/api-key.ts";
 import { keyPrincipalId, type ToolRestrictions } from "../../auth/principal.ts";
@@ -47,8 +47,8 @@ export async function beginAuthorize(context: LoginContext): Promise<Response> {
 }
 
 /**
- * Before anybody was asked anything: who sends a link around that names this host has it lead to no page of their own.
- * https://datatracker.ietf.org/doc/html/rfc9700#section-4.11.2
+ * Rejects a request before any sign-in. Does not redirect to a web page, so that an attacker's link to this host cannot
+ * lead on to a page of theirs. https://datatracker.ietf.org/doc/html/rfc9700#section-4.11.2
  */
 function rejectBeforeSignIn(
   context: LoginContext,
@@ -60,7 +60,7 @@ function rejectBeforeSignIn(
   return redirectTo(authorizeResponseUrl(context, request, { error, error_description: why }));
 }
 
-/** `request` null: for the page of grants. `isSwitch`: whoever has a session at the provider is not meant. */
+/** `request` null: for the account page. `isSwitch`: ignore an existing session at the provider. */
 export async function beginSignIn(
   context: LoginContext,
   request: AuthorizeRequest | null,
@@ -91,7 +91,7 @@ function signInForm({ urls }: LoginContext, nonce: string) {
   return { action: `${urls.issuer}/sign-in?state=${nonce}`, fields: { state: nonce } };
 }
 
-/** The form of our own page, or what a provider sends the browser back with. */
+/** Handles the form of our own page, or the provider's redirect back. */
 export async function finishSignIn(context: LoginContext): Promise<Response> {
   const isForm = context.request.method === "POST";
   if (isForm && !isSameOriginForm(context))
@@ -100,12 +100,12 @@ export async function finishSignIn(context: LoginContext): Promise<Response> {
   const state = answer.get("state") ?? "";
   const transaction = await readTransaction(context, state);
   const identityProvider = IDENTITY_PROVIDERS[context.login.via];
-  // Keys come by our form alone: a URL is in histories and logs.
+  // Keys are accepted from our form only: URLs end up in histories and logs.
   if (!transaction || !identityProvider || isForm === (identityProvider.begin !== undefined))
     return errorPageResponse(context, EXPIRED_MESSAGE);
   const result = await identityProvider.finish(context, answer, transaction.providerState);
   if (result.kind === "notSignedIn") {
-    // The provider's answer is good once, and its page was loaded again.
+    // The provider's answer is valid once, and this is a reload of its page.
     if (identityProvider.begin && !result.error && (await findPendingConsent(context, state)))
       return redirectToStep(context, "consent", { state });
     return identityProvider.begin
@@ -124,12 +124,12 @@ export async function finishSignIn(context: LoginContext): Promise<Response> {
 
 const WAIT_HINT = "Wait a minute, then try again.";
 const TENANT_FULL = { error: "temporarily_unavailable", error_description: "The tenant has no room for more" };
-/** In the query of a page: the key that was pasted is none of the tenant's. */
+/** Query parameter of a page: the pasted key is not valid. */
 const WRONG_KEY = "wrong";
-/** In the query of a page: what it showed is no more what there is. */
+/** Query parameter of a page: its content has changed since it was shown. */
 const CHANGED = "changed";
 
-/** What a person loads again is a page, and no form that is sent once more. */
+/** Redirects, so that a reload repeats a page and not a form submission. */
 function redirectToStep(
   { urls }: LoginContext,
   step: "sign-in" | "consent",
@@ -138,7 +138,7 @@ function redirectToStep(
   return redirectTo(`${urls.issuer}/${step}?${new URLSearchParams(query).toString()}`);
 }
 
-/** Where the key that was pasted is none: a slip of the hand is no reason to begin anew. */
+/** Shows the form again after a wrong key, so that a typo does not end the transaction. */
 export async function showSignIn(context: LoginContext): Promise<Response> {
   const { searchParams } = new URL(context.request.url);
   const transaction = await readTransaction(context, searchParams.get("state") ?? "");
@@ -163,26 +163,28 @@ function signInFailed(
   );
 }
 
-/** The same as where they come with a token of the issuer. */
+/** The same id as for a caller with a token of this issuer. */
 function principalIdOf({ issuer, subject }: ProviderIdentity): string {
   return issuer === "key" ? keyPrincipalId(subject) : `oauth ${issuer} ${subject}`;
 }
 
-/** As it is now: an address that it has given up since it asked is sent no code. */
+/**
+ * The client with its current metadata: no code is sent to an address that the client has given up since its request.
+ */
 async function findRequestClient(context: LoginContext, request: AuthorizeRequest): ReturnType<typeof findClient> {
   const client = await findClient(context, request.client);
   if (client.kind === "clientRefusal" || isRegisteredRedirect(client, request.redirect)) return client;
   return { kind: "clientRefusal", why: "The client has changed the address at which it is answered" };
 }
 
-/** Somebody who signed in and has yet to decide. */
+/** A person who signed in and has not decided yet. */
 interface PendingConsent {
   readonly nonce: string;
   readonly request: AuthorizeRequest;
   readonly signIn: SignInRecord;
 }
 
-/** undefined: there is nothing that this browser has to decide under that name, or no more. */
+/** Returns undefined if this browser has no open decision under this name. */
 async function findPendingConsent(context: LoginContext, state: string | null): Promise<PendingConsent | undefined> {
   const transaction = await readTransaction(context, state ?? "");
   if (!transaction?.request) return undefined;
@@ -192,21 +194,24 @@ async function findPendingConsent(context: LoginContext, state: string | null): 
 }
 
 interface ShownTool extends ConsentTool {
-  /** What a profile calls it, else what its source does: a grant has no name that was only changed for clients. */
+  /**
+   * The profile's name for the tool, or else its source's name. A grant never stores a name that was only adapted for
+   * clients.
+   */
   readonly policyName: string;
-  /** What it is called where it comes from, whatever a profile calls it. */
+  /** The name in its source, whatever a profile calls it. */
   readonly source: string;
 }
 
 interface ConsentExtent {
-  /** undefined: nothing limits the person. */
+  /** undefined: no limit on the person. */
   readonly scopes: readonly string[] | undefined;
   readonly tools: readonly ShownTool[];
-  /** Of all that the page shows: who signs in a second time, in another tab, has not decided for the first. */
+  /** Digest of everything the page shows: a second sign-in in another tab must not decide for the first. */
   readonly digest: string;
 }
 
-/** What the person could let the client use; a text: why nothing. */
+/** What the person can let the client use. A text is the reason why there is nothing. */
 async function computeExtent(
   context: LoginContext,
   { request, signIn }: PendingConsent,
@@ -238,7 +243,7 @@ export async function showConsent(context: LoginContext): Promise<Response> {
   const { searchParams } = new URL(context.request.url);
   const pending = await findPendingConsent(context, searchParams.get("state"));
   if (!pending) return nothingToDecideResponse(context);
-  // It has every tool on it.
+  // Limited, because the page lists every tool.
   if (retryAfterOf({ ...context, clientAddress: pending.signIn.principal }, "consent") !== undefined) {
     return errorPageResponse(context, "You have asked for this page too often within a minute", WAIT_HINT, 429);
   }
@@ -263,19 +268,19 @@ export async function showConsent(context: LoginContext): Promise<Response> {
   return pageResponse(page, { formTargets: [formTarget(redirect), ...providerTargets(context)] });
 }
 
-/** Also for whoever goes back to the page after they decided. */
+/** Also shown to a person who goes back to the page after deciding. */
 function nothingToDecideResponse(context: LoginContext): Response {
   const why = "You have decided already, or it took too long. You can close this page.";
   const page = errorPage({ tenant: pageTenantOf(context), title: "Nothing left to decide", why, next: RECONNECT_HINT });
   return pageResponse(page, { status: 410 });
 }
 
-/** Of a form that leads to the provider, which may lead on to any place of the web. */
+/** Form targets for forms that lead to the provider, which may redirect to any place of the web. */
 export function providerTargets({ login }: LoginContext): string[] {
   return IDENTITY_PROVIDERS[login.via].begin ? ["https: http:"] : [];
 }
 
-/** What the person decided. */
+/** Handles the person's decision. */
 export async function handleConsent(context: LoginContext): Promise<Response> {
   if (!isSameOriginForm(context))
     return errorPageResponse(context, "The form was sent by another page", RECONNECT_HINT, 403);
@@ -293,12 +298,12 @@ async function switchAccount(context: LoginContext, { request, nonce }: PendingC
   const client = await findRequestClient(context, request);
   if (client.kind === "clientRefusal") return errorPageResponse(context, client.why);
   const response = await beginSignIn(context, request, client, true);
-  // Who comes after does not go back to the page of who was there before.
+  // The next person must not go back to the page of the previous one.
   response.headers.append("set-cookie", expireCookie(context, nonce));
   return response;
 }
 
-/** What was left out stays so under the name that it has when no profile gives it another any more. */
+/** A tool that was left out stays excluded by its source's name too, in case a profile stops renaming it. */
 function toRestrictions(answer: URLSearchParams, tools: readonly ShownTool[]): ToolRestrictions {
   const names = tools.map(({ name }) => name);
   const { deny, allow: allowed, toolsOnly } = parseRestrictions(answer, names);
@@ -319,7 +324,7 @@ async function allow(context: LoginContext, pending: PendingConsent, answer: URL
   const extent = await computeExtent(context, pending, client);
   if (typeof extent === "string") return errorPageResponse(context, extent, RECONNECT_HINT, 403);
   if (extent.digest !== answer.get("shown")) return redirectToStep(context, "consent", { state: nonce, [CHANGED]: "" });
-  // Each is a line of the audit log, which people shall not fill.
+  // Each consent is a line of the audit log, which people must not flood.
   if (retryAfterOf({ ...context, clientAddress: principal }, "allow") !== undefined) {
     return errorPageResponse(context, "You have allowed too much within a minute", WAIT_HINT, 429);
   }

@@ -1,6 +1,7 @@
-// `/token` and `/revoke`: which client sends the form, and what becomes of a code or a refresh token. Of all who bring one refresh token
-// at about the same time the first wins, and all have its answer.
-// https://datatracker.ietf.org/doc/html/draft-ietf-oauth-v2-1-13#section-4.1.3, https://datatracker.ietf.org/doc/html/rfc7009
+// `/token` and `/revoke`: authenticates the client, then redeems a code or a refresh token. Of several simultaneous
+// requests with one refresh token the first wins, and all get its answer.
+// https://datatracker.ietf.org/doc/html/draft-ietf-oauth-v2-1-13#section-4.1.3,
+// https://datatracker.ietf.org/doc/html/rfc7009
 
 import { hashToken, createKey } from "../../auth/api-key.ts";
 import type { LoginContext } from "../login-context.ts";
@@ -21,7 +22,7 @@ import type { LoginClient } from "./login-records.ts";
 
 const ACCESS_MINUTES = 60;
 const MINUTE_MS = 60_000;
-/** How old the provider's word may be. */
+/** Most time since the provider confirmed the person. */
 const REVALIDATE_AFTER_MS = 3_600_000;
 const MAX_WAIT_MS = 10_000;
 const POLL_MS = 200;
@@ -50,7 +51,7 @@ export async function handleToken(context: LoginContext): Promise<Response> {
   }
   const [code, challenge] = await Promise.all([
     hashToken(requireField(form, "code")),
-    // As S256 has it.
+    // The S256 challenge is the same hash.
     hashToken(requireField(form, "code_verifier")),
   ]);
   const redeemed = await getLoginStub(context).redeem({
@@ -92,7 +93,7 @@ async function refreshTokens(
   return tokenResponse(JSON.parse(unsealed) as typeof newTokens, refreshed);
 }
 
-/** Only who has the old token can open what is sealed so. */
+/** Only a holder of the old token can derive this key. */
 async function keyRingOf(oldToken: string): Promise<KeyRing> {
   const text = new TextEncoder().encode(`answer ${oldToken}`);
   return [{ id: "old", secret: new Uint8Array(await crypto.subtle.digest("SHA-256", text)) }];
@@ -104,12 +105,12 @@ function tooManyTokens(until: number): OAuthError {
   return new OAuthError("temporarily_unavailable", why, 429, { "retry-after": String(seconds) });
 }
 
-/** What of a visit it takes to ask. */
+/** The parts of a login context that a revalidation needs. */
 type RevalidationContext = Parameters<NonNullable<IdentityProviderClient["revalidate"]>>[0] &
   Pick<LoginContext, "waitUntil">;
 type FinalTokenRefresh = Exclude<TokenRefreshResult, { readonly state: "confirm" }>;
 
-/** `way`: how the person signed in; undefined: nobody can be asked. */
+/** `identityProvider` is undefined if there is none to ask. */
 export async function refreshWithRevalidation(
   context: RevalidationContext,
   ask: TokenRefreshRequest,
@@ -127,7 +128,7 @@ export async function refreshWithRevalidation(
         sealed: claim.provider,
         person: claim.person,
       });
-      // The request may end before the provider answers, and a new refresh token is given once.
+      // The request may end before the provider answers, and a provider issues a new refresh token only once.
       context.waitUntil(revalidation.catch(() => {}));
       await Promise.race([revalidation, scheduler.wait(deadline - Date.now())]);
     } else await scheduler.wait(POLL_MS);
@@ -145,7 +146,7 @@ interface SealedProviderTokens {
   readonly person: ProviderIdentity;
 }
 
-/** undefined: nobody can open what they would be asked by. */
+/** Returns undefined if the provider's tokens cannot be unsealed. */
 async function revalidatePerson(
   context: RevalidationContext,
   identityProvider: IdentityProviderClient,
@@ -170,7 +171,7 @@ async function revalidateGrant(
   const revalidation = await revalidatePerson(context, identityProvider, sealedTokens);
   const tokens = revalidation && "provider" in revalidation ? revalidation.provider : undefined;
   const provider = tokens && (await sealProvider(context.tenantContext, grant, tokens));
-  // The provider may give a refresh token only once, so an overloaded object is asked again.
+  // The provider may issue a refresh token only once, so an overloaded object is retried.
   const saveUpdate = (more: ProviderUpdate) =>
     withRetries(() => loginStub.saveProvider(grant, { ...omitUndefined({ provider }), ...more }), true);
   if (revalidation?.state === "confirmed") {
@@ -186,12 +187,12 @@ async function revalidateGrant(
 
 export async function handleRevoke(context: LoginContext): Promise<Response> {
   const { client, form } = await authenticateClient(context);
-  // A token that is none has been revoked already, as far as its client can tell.
+  // For its client, an unknown token is as good as revoked.
   await waitForEnd(await getLoginStub(context).revoke(await hashToken(requireField(form, "token")), client.id));
   return new Response(null, { headers: { "cache-control": "no-store" } });
 }
 
-/** Made before the authority is asked, which learns their hashes. */
+/** Created before the call to the tenant object, which only gets their hashes. */
 interface NewTokenPair {
   readonly access: string;
   readonly refresh: string;
@@ -214,7 +215,7 @@ function tokenResponse(
   { access, refresh }: Pick<NewTokenPair, "access" | "refresh">,
   { grant: { scopes, offline }, expiresInMs: lastsMs }: IssuedTokens,
 ): Response {
-  // A client may refuse a name that it did not ask for.
+  // A client may reject a scope that it did not ask for.
   const scope = [...(scopes ?? []), ...(offline ? ["offline_access"] : [])].join(" ");
   return jsonResponse({
     access_token: access,
@@ -259,12 +260,12 @@ function parseBasicAuth(authorization: string | null): readonly [id: string, sec
   }
 }
 
-/** Both are form-encoded before. */
+/** Both parts are form-encoded (RFC 6749, section 2.3.1). */
 function formDecode(text: string): string {
   return decodeURIComponent(text.replaceAll("+", " "));
 }
 
-/** In the same time, wherever they differ. */
+/** Takes the same time wherever the texts differ. */
 function timingSafeEqual(a: string, b: string): boolean {
   let differs = a.length ^ b.length;
   for (let at = 0; at < a.length; at += 1) differs |= a.charCodeAt(at) ^ b.charCodeAt(at);

@@ -1,5 +1,5 @@
-// Owns what becomes of codes and refresh tokens in a tenant's object: each is redeemed once. Who brings one a second time
-// ends all that came of it, but for a refresh that was sent twice at about the same time, which has the same answer.
+// Codes and refresh tokens in the tenant object: each can be redeemed once. A second use ends the grant and its tokens,
+// except for a refresh that was sent twice at about the same time, which gets the same answer.
 
 import { useKey } from "../../tenants/object/lease-delta.ts";
 import type { WriteResult } from "../../tenants/object/policy-records.ts";
@@ -8,42 +8,42 @@ import { isUnexpired } from "../../tenants/cache/is-unexpired.ts";
 import { endGrants, findGrant } from "./grant-rows.ts";
 import { toGrant, type GrantRow, type Grant } from "./login-records.ts";
 
-/** Within this time the same old refresh token has the same answer. */
+/** Within this time a used refresh token gets the same answer again. */
 const REPLAY_WINDOW_MS = 30_000;
-/** More are not good at once: whoever refreshes so often waits until one ends. */
+/** Most valid access tokens per grant. A client that refreshes too often waits until one expires. */
 const MAX_ACCESS_TOKENS = 16;
-/** Of refresh tokens that were used: by one of them theft is seen. */
+/** Number of used refresh tokens to remember: the reuse of one reveals theft. */
 const MAX_USED_TOKENS = 200;
 
-/** The hashes of new tokens, and how long the access token is good, milliseconds. */
+/** The hashes of new tokens, and the lifetime of the access token in milliseconds. */
 export interface NewTokens {
   readonly access: string;
   readonly refresh: string;
   readonly accessMs: number;
 }
 
-/** Who asks, and for what. */
+/** The client, and what it asks for. */
 interface GrantRequest extends NewTokens {
   readonly client: string;
-  /** Of its metadata, as they are now: who consented to others is asked again. */
+  /** Digest of the client's current metadata: a person who consented to other metadata is asked again. */
   readonly digest: string;
-  /** Who vouches for people by the document, as it is now. */
+  /** The issuer of the document's current login. */
   readonly identityIssuer: string | undefined;
-  /** As it was asked for; null: it was not. */
+  /** The requested resource; null if none was given. */
   readonly resource: string | null;
 }
 
 export interface RedeemRequest extends GrantRequest {
   readonly code: string;
-  /** null: it was not said again, which the verifier makes up for. */
+  /** null: the client did not repeat the redirect URI. The verifier makes up for that. */
   readonly redirect: string | null;
-  /** S256 of the verifier that was brought. */
+  /** S256 of the verifier in the request. */
   readonly challenge: string;
 }
 
 export interface IssuedTokens {
   readonly grant: Grant;
-  /** How long the access token is good from now: the clock of whoever asked may be another. */
+  /** Remaining lifetime of the access token. A duration, because the caller's clock may differ. */
   readonly expiresInMs: number;
 }
 
@@ -52,7 +52,7 @@ export interface TokenRejection {
   readonly error: "invalid_grant" | "invalid_target";
   /** For the client's developer. */
   readonly why: string;
-  /** What it ended. */
+  /** Result of ending the grant, if the rejection ended it. */
   readonly endResult?: WriteResult;
 }
 
@@ -60,16 +60,16 @@ export type RedeemResult = ({ readonly state: "given" } & IssuedTokens) | TokenR
 
 export interface TokenRefreshRequest extends GrantRequest {
   readonly oldHash: string;
-  /** The new tokens, sealed by a key that only who has the old one can make. */
+  /** The new tokens, sealed with a key that only a holder of the old token can derive. */
   readonly answer: string;
-  /** How old the provider's word may be; null: it is not asked. */
+  /** Most time since the provider confirmed the person; null: the provider is not asked. */
   readonly maxConfirmedAgeMs: number | null;
 }
 
 export type TokenRefreshResult =
-  /** `answer`: whoever was the first made it. */
+  /** `answer` of the first of several simultaneous requests. */
   | ({ readonly state: "given"; readonly answer: string } & IssuedTokens)
-  /** The provider is to be asked first. */
+  /** The provider must be asked first. */
   | { readonly state: "confirm"; readonly grant: string }
   | { readonly state: "wait"; readonly until: number }
   | TokenRejection;
@@ -80,12 +80,12 @@ const rejectToken = (why: string, error: TokenRejection["error"] = "invalid_gran
   why,
 });
 
-/** One of the two who have it has no right to it, and nobody knows which. */
+/** One of two holders has no right to the token, and the server cannot tell which. */
 function endStolenGrant(host: TenantHost, row: GrantRow, why: string): TokenRejection {
   return { ...rejectToken(why), endResult: endGrants(host, [row], { name: row.client }) };
 }
 
-/** What holds for a code and for a refresh token. */
+/** Checks for codes and refresh tokens alike. */
 function checkGrant(
   host: TenantHost,
   row: GrantRow,
@@ -115,10 +115,10 @@ export function redeem(host: TenantHost, ask: RedeemRequest): RedeemResult {
   const [code] = sql.exec<CodeRow>(query, ask.code).toArray();
   const row = code && findGrant(host, "id = ?", code.grant_id);
   if (!row || row.client !== ask.client) return rejectToken("the code is not known, or has ended");
-  // Whoever has the code alone, out of a log, ends nothing by it.
+  // An attacker with only the code, for example from a log, must not be able to end the grant.
   if (code.challenge !== ask.challenge) return rejectToken("code_verifier is not the one of code_challenge");
   if (code.redeemed) {
-    // Whoever asks again because the answer was lost on its way made these tokens, which nobody else knows.
+    // A caller that repeats the request after a lost answer created these tokens, which no other party knows.
     const same = "SELECT expires FROM login_access WHERE hash = ? AND grant_id = ?";
     const [issued] = sql.exec<{ expires: number }>(same, ask.access, row.id).toArray();
     if (issued) return { state: "given", grant: toGrant(row), expiresInMs: issued.expires - host.now() };
@@ -189,7 +189,7 @@ function issueTokens(
   sql.exec("UPDATE login_grants SET used_at = ? WHERE id = ?", now, row.id);
   sql.exec("INSERT INTO login_access (hash, grant_id, expires) VALUES (?, ?, ?)", access, row.id, expires);
   sql.exec("INSERT INTO login_refresh (hash, grant_id, created) VALUES (?, ?, ?)", newRefresh, row.id, now);
-  // Their answers are good for nobody any more.
+  // Their answers are no longer valid for any caller.
   sql.exec(
     "UPDATE login_refresh SET answer = NULL WHERE grant_id = ? AND claimed_at < ? AND answer IS NOT NULL",
     row.id,

@@ -1,17 +1,17 @@
-// Owns what travels through the browser between a client's request and its answer: sealed by the tenant's ring, in a cookie
-// of its own. Nothing of it is stored, and another tenant, or the next of its name, opens none of it.
+// The state of a sign-in, which travels through the browser in a cookie of its own, sealed by the tenant's key ring.
+// The server stores no part of it. Another tenant, or a later tenant of the same name, cannot open it.
 
 import { seal, toBase64Url, unseal } from "../../auth/seal.ts";
 import type { LoginContext } from "../login-context.ts";
 
-/** How long somebody may take to sign in and decide. */
+/** Time to sign in and decide, in milliseconds. */
 export const TRANSACTION_MS = 600_000;
-/** What browsers keep of a cookie is 4,096 bytes. */
+/** Browsers store at most 4,096 bytes per cookie. */
 const MAX_COOKIE = 3900;
-/** Of logins that are under way in a browser, in one tenant: with more its requests would be too long for servers. */
+/** Most open sign-ins per browser and tenant: more cookies would make requests too long for servers. */
 const MAX_TRANSACTIONS = 4;
 
-/** What a client asked for, once it was checked. */
+/** A client's request after validation. */
 export interface AuthorizeRequest {
   readonly client: string;
   readonly redirect: string;
@@ -20,33 +20,35 @@ export interface AuthorizeRequest {
   readonly challenge: string;
   readonly resource: string;
   readonly profile: string | null;
-  /** Names of the tenant's scopes; null: none were asked for. */
+  /** Names of the tenant's scopes; null: none were requested. */
   readonly scopes: readonly string[] | null;
-  /** `offline_access` was asked for. */
+  /** The client asked for `offline_access`. */
   readonly offline: boolean;
 }
 
-/** From `/authorize` to the answer, in one browser. */
+/** One sign-in in one browser, from `/authorize` to the answer. */
 export interface Transaction {
-  /** Names its cookie, and is the `state` with which a provider sends the browser back. */
+  /** Names the cookie. Also the `state` that a provider returns with the browser. */
   readonly nonce: string;
-  /** null: the person comes for the page of their grants. */
+  /** null: the person wants their account page. */
   readonly request: AuthorizeRequest | null;
-  /** What the way to sign in wants back. */
+  /** State that the sign-in method needs back. */
   readonly providerState: Readonly<Record<string, string>>;
 }
 
 type Sealed<T> = T & { readonly until: number };
 
-/** As `newNonce` makes them, and no name of anything else: other tenants' names may begin as this one's do. */
+/**
+ * Matches the names of `createNonce` and no other cookie: another tenant's cookie names may begin like this tenant's.
+ */
 const NONCE = /^(?!.*-account$)[\w-]{22}$/;
 
-/** A command line would take what begins with a hyphen for an option. */
+/** No leading hyphen, which a command line would read as an option. */
 export function createNonce(): string {
   return toBase64Url(crypto.getRandomValues(new Uint8Array(16))).replace(/^-/, "_");
 }
 
-/** `of`: what it is, so that none is taken for another. */
+/** `purpose` separates kinds of cookies, so that none is accepted as another. */
 export function sealCookie(
   context: LoginContext,
   purpose: string,
@@ -56,7 +58,7 @@ export function sealCookie(
   return seal(context.ring, purposeOf(context, purpose), JSON.stringify({ ...value, until: Date.now() + lifetimeMs }));
 }
 
-/** undefined: it is not this tenant's, or its time is over. */
+/** Returns undefined if the cookie is not this tenant's or has expired. */
 export async function unsealCookie<T extends object>(
   context: LoginContext,
   purpose: string,
@@ -71,7 +73,7 @@ function purposeOf({ tenantContext: { tenant, created } }: LoginContext, purpose
   return `login ${purpose} ${tenant} ${created}`;
 }
 
-/** The cookie that begins it; undefined: it is too long for one. */
+/** The cookie that starts a transaction; undefined if it would be too long. */
 export async function createTransactionCookie(
   context: LoginContext,
   transaction: Transaction,
@@ -84,10 +86,10 @@ export function expireCookie(context: LoginContext, name: string): string {
   return serializeCookie(context, name, "", 0);
 }
 
-/** For those that were begun first, so that there is room for one more. */
+/** Expires the oldest transactions, to make room for one more. */
 export function expireOldestCookies(context: LoginContext): readonly string[] {
   const prefix = cookieName(context, "");
-  // Browsers send the older ones first: https://datatracker.ietf.org/doc/html/rfc6265#section-5.4
+  // Browsers send older cookies first: https://datatracker.ietf.org/doc/html/rfc6265#section-5.4
   const nonces = cookiesOf(context).flatMap((one) => {
     const [name = ""] = one.split("=");
     const nonce = name.startsWith(prefix) ? name.slice(prefix.length) : "";
@@ -96,19 +98,19 @@ export function expireOldestCookies(context: LoginContext): readonly string[] {
   return nonces.slice(0, 1 - MAX_TRANSACTIONS).map((nonce) => expireCookie(context, nonce));
 }
 
-/** undefined: this browser has begun none of that name. */
+/** Returns undefined if this browser has not started this transaction. */
 export async function readTransaction(context: LoginContext, nonce: string): Promise<Transaction | undefined> {
   const opened = await unsealCookie<Transaction>(context, "transaction", readCookie(context, nonce));
   return opened?.nonce === nonce ? opened : undefined;
 }
 
-/** `name`: what tells it from others of the tenant. */
+/** `name` identifies the cookie among the tenant's. */
 export function serializeCookie(context: LoginContext, name: string, value: string, lifetimeMs: number): string {
   const secure = context.urls.issuer.startsWith("https:") ? "; Secure" : "";
   return `${cookieName(context, name)}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${lifetimeMs / 1000}${secure}`;
 }
 
-/** Empty where there is none. */
+/** Empty if there is no such cookie. */
 export function readCookie(context: LoginContext, name: string): string {
   const prefix = `${cookieName(context, name)}=`;
   return (
@@ -122,12 +124,14 @@ function cookiesOf({ request }: LoginContext): readonly string[] {
   return (request.headers.get("cookie") ?? "").split(";").map((one) => one.trim());
 }
 
-/** With the prefix no other host and no plain http can set it: https://datatracker.ietf.org/doc/html/rfc6265bis */
+/**
+ * With the prefix, no other host and no plain http can set the cookie: https://datatracker.ietf.org/doc/html/rfc6265bis
+ */
 function cookieName({ urls, tenantContext }: LoginContext, name: string): string {
   return `${urls.issuer.startsWith("https:") ? "__Host-" : ""}tenantry-login-${tenantContext.tenant}-${name}`;
 }
 
-/** Whether a form was sent by a page of this host. Browsers say so with every POST. */
+/** Whether a page of this host sent the form. Browsers say so with every POST. */
 export function isSameOriginForm({ request, urls }: LoginContext): boolean {
   const site = request.headers.get("sec-fetch-site");
   if (site !== null) return site === "same-origin";

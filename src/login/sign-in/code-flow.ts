@@ -1,6 +1,5 @@
-// Owns the code flow at a provider, with PKCE: where the browser is sent, what may come back, and whether the provider
-// still knows somebody. Refuses to say who it is: OpenID and OAuth 2 have a file each.
-// https://datatracker.ietf.org/doc/html/rfc9700
+// The authorization code flow with PKCE at a provider: the redirect there, the checks on return, and later
+// revalidation. oidc.ts and oauth2.ts identify the person. https://datatracker.ietf.org/doc/html/rfc9700
 
 import { hashToken } from "../../auth/api-key.ts";
 import { digest, toBase64Url } from "../../auth/seal.ts";
@@ -41,7 +40,7 @@ export function createRandomToken(): string {
   return toBase64Url(crypto.getRandomValues(new Uint8Array(32)));
 }
 
-/** `kept` holds no more of the state than tells it again. */
+/** `providerState` stores only a digest of the state. */
 export async function startSignInAt(
   url: string,
   parameters: Readonly<Record<string, string | undefined>>,
@@ -54,7 +53,7 @@ export async function startSignInAt(
   return { kind: "begun", location: location.href, providerState: { ...providerState, state: await digest(state) } };
 }
 
-/** undefined: it answers what this browser was sent there with, and says yes. */
+/** Returns undefined if the answer belongs to this browser's request and is not an error. */
 export async function checkCallback(
   url: string,
   answer: URLSearchParams,
@@ -67,12 +66,12 @@ export async function checkCallback(
   return error === "temporarily_unavailable" ? providerUnavailable(url) : unusableAnswer(url, errorCodeOf(error));
 }
 
-/** A session at the provider signs nobody in. Google and GitHub know no `login`. */
+/** Makes the provider ask for an account despite an existing session. Google and GitHub do not support `login`. */
 export function switchPrompt(authorize: string): string {
   return /^https:\/\/(?:accounts\.google|github)\.com\//.test(authorize) ? "select_account" : "login";
 }
 
-/** `asked`: what goes with every request of this kind. */
+/** `extraParameters`: parameters of this kind of provider. */
 export async function beginCodeFlow(
   context: LoginContext,
   { authorize }: CodeProvider,
@@ -80,7 +79,7 @@ export async function beginCodeFlow(
   extraParameters: Readonly<Record<string, string | undefined>>,
 ): Promise<SignInStart | SignInFailure> {
   const { tenantContext, login, urls } = context;
-  // The provider's tokens are stored sealed by it, and nobody shall go there for nothing.
+  // Checked first: the provider's tokens are sealed with this key, and a person must not go there in vain.
   const ring = await getSecretsRing(tenantContext.env);
   if (typeof ring === "string") return notConfigured(authorize, `the Worker's SECRETS_KEY is ${ring}`);
   const { clientSecret } = login;
@@ -122,7 +121,7 @@ export async function finishCodeFlow(
   const response = await requestTokens(context, provider, form);
   if (response.kind === "tokens") return response;
   if (response.kind === "away") return providerUnavailable(authorize);
-  // One that was redeemed, has ended, or is another client's.
+  // The code was redeemed before, has expired, or belongs to another client.
   return /^(invalid_grant|bad_verification_code)$/.test(response.code)
     ? unexpectedAnswer()
     : unusableAnswer(authorize, response.code);
@@ -132,10 +131,10 @@ function callbackUrlOf({ issuer }: LoginUrls): string {
   return `${issuer}/callback`;
 }
 
-/** The person as the provider describes them now, by this access token. */
+/** Reads the provider's current description of the person with this access token. */
 type FetchPerson = (access: string, given?: CodeTokens, user?: ProviderUserResponse) => Promise<CurrentPerson>;
 
-/** By a refresh where there is a token for it, which may be good for one: what comes of it is never lost. */
+/** Uses the refresh token if there is one. It may be valid only once, so its result is always returned. */
 export async function revalidateWithProvider(
   context: SignInContext,
   provider: CodeProvider,
@@ -159,7 +158,7 @@ export async function revalidateWithProvider(
 
 type PersonRevalidation = Extract<Revalidation, { state: "confirmed" | "away" }>;
 
-/** A description that cannot be read confirms nobody: it may take rights away. */
+/** An unreadable description confirms nothing: it may take rights away. */
 async function revalidatePersonWith(
   { tenantContext }: SignInContext,
   fetchPerson: () => Promise<CurrentPerson>,

@@ -1,5 +1,5 @@
-// Owns the port of a way to sign in: what begins it, what ends it, and how it is asked again later whether the person is
-// still let in. Refuses grants and tokens of ours: src/login/server gives those.
+// The interface of a sign-in method: how it starts, how it finishes, and how a person is revalidated later.
+// src/login/server issues our own grants and tokens.
 
 import type { LoginContext } from "../login-context.ts";
 
@@ -7,30 +7,30 @@ import type { LoginContext } from "../login-context.ts";
 export interface ProviderTokens {
   readonly access: string;
   readonly refresh?: string;
-  /** Milliseconds since the epoch; absent: nobody said. */
+  /** Milliseconds since the epoch; absent if the provider gave none. */
   readonly expires?: number;
   readonly scope?: string;
 }
 
-/** Who signed in. */
+/** A person who signed in. */
 export interface ProviderIdentity {
-  /** Who vouches: the OpenID issuer, the origin of an OAuth2 provider's `authorizeUrl` or of `productUrl`, or `key`. */
+  /** The issuer: the OpenID issuer, the origin of an OAuth2 provider's `authorizeUrl` or of `productUrl`, or `key`. */
   readonly issuer: string;
-  /** The same person always has the same; where a key was pasted, the key's id. */
+  /** Stable id of the person at the issuer; for a pasted key, the key's id. */
   readonly subject: string;
   readonly name?: string;
   readonly email?: string;
   readonly groups?: readonly string[];
-  /** All that was said of the person; the document says what handlers are shown. */
+  /** All claims about the person. The document decides which of them handlers see. */
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
-/** What somebody is told who could not sign in: why, and what to do next. Never what a provider said word for word. */
+/** Message for a person who could not sign in: the reason and the next step. Never a provider's own text. */
 export interface SignInFailure {
   readonly kind: "notSignedIn";
   readonly why: string;
   readonly next: string;
-  /** The error of RFC 6749 section 4.1.2.1 that the client gets when the person cannot do anything about it. */
+  /** The error of RFC 6749 section 4.1.2.1 for the client, if the person cannot do anything about it. */
   readonly error?: "access_denied" | "server_error" | "temporarily_unavailable";
 }
 
@@ -38,11 +38,11 @@ export interface SignInSuccess {
   readonly kind: "signedIn";
   readonly person: ProviderIdentity;
   readonly provider?: ProviderTokens;
-  /** The pasted key's hash, by which its grant in the tenant is found. */
+  /** The pasted key's hash, by which the tenant's key record is found. */
   readonly keyHash?: string;
 }
 
-/** Where the browser goes, and what is needed when it comes back: kept sealed in the transaction, at most 500 bytes. */
+/** The browser's destination, and state for its return: sealed in the transaction, at most 500 bytes. */
 export interface SignInStart {
   readonly kind: "begun";
   readonly location: string;
@@ -50,29 +50,32 @@ export interface SignInStart {
 }
 
 export type Revalidation =
-  /** Still let in; tokens that took the place of the ones asked with, and what is said of the person now. */
+  /** The person may still sign in; with tokens that replace the previous ones, and the person's current description. */
   | { readonly state: "confirmed"; readonly provider?: ProviderTokens; readonly person?: ProviderIdentity }
-  /** The provider says that they are not, or has forgotten them: they have to sign in again. */
+  /** The provider rejects or no longer knows the person, who must sign in again. */
   | { readonly state: "ended" }
-  /** It cannot be asked now, or said what is no description of the person; with tokens that it gave all the same. */
+  /** The provider is unavailable, or its description of the person is unusable; with new tokens, if it gave any. */
   | { readonly state: "away"; readonly provider?: ProviderTokens };
 
-/** `silent`: the provider says nothing more of them. undefined: what it says cannot be read, or is somebody else. */
+/**
+ * `silent`: the provider gives no description any more. undefined: the description is unreadable, or is of another
+ * person.
+ */
 export type CurrentPerson = ProviderIdentity | "silent" | undefined;
 
 export interface IdentityProviderClient {
   /**
-   * `state`: what has to come back as it is. `isSwitch`: the person is not who has a session there. Absent where a page of
-   * ours asks for what is needed (`key`).
+   * `state` must come back unchanged. `isSwitch`: ignore the person who has a session there. Absent if our own page
+   * asks for the credential (`key`).
    */
   begin?(context: LoginContext, state: string, isSwitch?: boolean): Promise<SignInStart | SignInFailure>;
-  /** `answer`: what came back, as the query of the callback or the form of our page. */
+  /** `answer`: the query of the callback, or the form of our page. */
   finish(
     context: LoginContext,
     answer: URLSearchParams,
     providerState: Readonly<Record<string, string>>,
   ): Promise<SignInSuccess | SignInFailure>;
-  /** Absent: nobody can be asked, and the person signs in again when `signInHours` are over. */
+  /** Absent if there is no provider to ask. The person then signs in again after `signInHours`. */
   revalidate?(
     context: Pick<LoginContext, "tenantContext" | "login">,
     provider: ProviderTokens,

@@ -1,5 +1,3 @@
-// Owns which ways to sign in there are.
-
 import type { LoginDocument } from "../../tenants/document/tenant-document.ts";
 import { oauth2 } from "./oauth2.ts";
 import { oidc } from "./oidc.ts";

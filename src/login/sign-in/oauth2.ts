@@ -1,5 +1,5 @@
-// Owns signing in at a provider of plain OAuth 2, whose user endpoint says who somebody is: GitHub, GitLab, Discord.
-// Refuses to know people by a login or an address: those can be given to another person.
+// Sign-in at a plain OAuth 2 provider, whose user endpoint identifies the person: GitHub, GitLab, Discord. People are
+// not identified by a user name or an address, because those can pass to another person.
 
 import type { LoginDocument } from "../../tenants/document/tenant-document.ts";
 import { beginCodeFlow, revalidateWithProvider, finishCodeFlow, switchPrompt, type CodeProvider } from "./code-flow.ts";
@@ -43,14 +43,17 @@ function toPerson({ authorize }: CodeProvider, subject: string, userClaims: User
   });
 }
 
-/** No standard names it: `verified` is Discord's word, `confirmed_at` GitLab's. Without one of them the address is not verified. */
+/**
+ * No standard defines this: Discord uses `verified`, GitLab `confirmed_at`. Without either, the address counts as
+ * unverified.
+ */
 function isEmailVerified(userClaims: UserClaims): unknown {
   const { verified, confirmed_at: confirmed } = userClaims;
   const hasConfirmation = typeof confirmed === "string" && !Number.isNaN(Date.parse(confirmed));
   return userClaims["email_verified"] ?? (verified === true || (verified === undefined && hasConfirmation));
 }
 
-/** Clients show their secrets in the form: GitHub describes nothing else. */
+/** Sends client secrets in the form: GitHub documents nothing else. */
 function providerOf({
   authorizeUrl = "",
   tokenUrl = "",

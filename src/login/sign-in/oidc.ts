@@ -1,5 +1,5 @@
-// Owns signing in at an OpenID provider at which the tenant has one client: Okta, Entra, Google, Keycloak. Refuses an
-// answer of another provider, and an ID token that is not for this client and this very sign-in.
+// Sign-in at an OpenID provider at which the tenant has a client: Okta, Entra, Google, Keycloak. Rejects an answer of
+// another provider, and an ID token for another client or another sign-in.
 // https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation
 
 import type { LoginDocument } from "../../tenants/document/tenant-document.ts";
@@ -22,10 +22,13 @@ import { toProviderIdentity, toSignInSuccess } from "./provider-identity.ts";
 
 type Claims = Readonly<Record<string, unknown>> & { readonly sub: string };
 
-/** Google gives a token to ask again with to whoever asks so, and to nobody who asks for a scope. */
+/** Google issues a refresh token only for this parameter, and not for a scope. */
 const GOOGLE = "https://accounts.google.com";
 const OFFLINE = { access_type: "offline" };
-/** Entra gives one without it; with it, it asks people for what only their administrator may grant. */
+/**
+ * Entra issues a refresh token without the consent prompt. With it, Entra asks people for rights that only their
+ * administrator may grant.
+ */
 const ENTRA = /^https:\/\/[^/]*(?:microsoftonline|ciamlogin)\.[^/]*\//;
 
 export const oidc: IdentityProviderClient = {
@@ -75,7 +78,7 @@ export const oidc: IdentityProviderClient = {
       const claims = idToken === undefined ? { sub: subject } : await readIdToken(context, idToken);
       if (isSignInFailure(claims) || claims.sub !== subject) return undefined;
       const userClaims = await fetchUserClaims(context, provider.user, access, claims, person.claims);
-      // Claims that only an ID token has stay as they were where none came.
+      // Without a new ID token, claims that only an ID token has stay as they were.
       const earlierClaims = idToken === undefined ? person.claims : {};
       return isSignInFailure(userClaims)
         ? undefined
@@ -112,7 +115,10 @@ async function readIdToken(
   return unusableAnswer(issuer, `of the ID token, ${why}`);
 }
 
-/** For this client and this sign-in; `kept` undefined: for a refresh, which has no nonce. */
+/**
+ * Checks that the token is for this client and this sign-in. `providerState` undefined: for a refresh, which has no
+ * nonce.
+ */
 function checkIdToken(
   claims: Claims,
   { issuer = "", clientId }: LoginDocument,
@@ -124,8 +130,8 @@ function checkIdToken(
 }
 
 /**
- * What the ID token leaves out that somebody wants to know: groups, at providers that keep it short. `otherwise`: where the user
- * endpoint shows nothing.
+ * Reads needed claims that the ID token omits, such as groups at providers that keep it short. `fallback`: for a user
+ * endpoint that shows nothing.
  */
 async function fetchUserClaims(
   context: Pick<LoginContext, "tenantContext" | "login">,
@@ -145,7 +151,7 @@ async function fetchUserClaims(
   if (isComplete || url === undefined) return {};
   const user = await requestUser(context, url, access);
   if (!user) return providerUnavailable(issuer);
-  // A token that is for an API of the tenant's own shows it nothing.
+  // A token for an API of the tenant's own cannot read the user endpoint.
   if (user.status !== 200) return fallback;
   return user.body["sub"] === claims.sub ? user.body : unusableAnswer(issuer, "it says two names for one person");
 }

@@ -1,5 +1,5 @@
-// Owns signing in with a key of the tenant, which the person pastes into a page of ours: so a tenant that has keys and
-// nothing else works in every client. What comes of it ends with the key.
+// Sign-in with a key of the tenant, which the person pastes into our page, so that a tenant with keys only works in
+// every client. The grant ends with the key.
 
 import { hashToken, keyIdOf } from "../../auth/api-key.ts";
 import { getLoginStub } from "../server/login-stub.ts";
@@ -13,7 +13,7 @@ export const INVALID_KEY: SignInFailure = {
 
 export const pasteKey: IdentityProviderClient = {
   finish: async ({ tenantContext }, answer) => {
-    // People paste the header or the quotes with it.
+    // People paste the header or quotes along with the key.
     const [token = ""] = /tnt_\w+/.exec(answer.get("key") ?? "") ?? [];
     if (keyIdOf(token) === undefined) return INVALID_KEY;
     const keyHash = await hashToken(token);

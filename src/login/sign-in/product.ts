@@ -1,5 +1,5 @@
-// Owns signing in at the tenant's own product: it is sent the browser, and sends it back with a short token that it
-// signed with a secret we share: docs/login-product.md. Refuses a token for another login, and one for another browser.
+// Sign-in at the tenant's own product: the browser goes there and returns with a short-lived token, signed with a
+// shared secret: docs/login-product.md. Rejects a token for another login and one for another browser.
 
 import { verifySharedJwt } from "../../auth/jwt.ts";
 import { digest } from "../../auth/seal.ts";
@@ -9,7 +9,7 @@ import { resolveSecret, type SignInContext } from "./provider-requests.ts";
 import type { SignInFailure, IdentityProviderClient } from "./identity-provider-client.ts";
 import { toProviderIdentity } from "./provider-identity.ts";
 
-/** As long as what it makes: https://datatracker.ietf.org/doc/html/rfc7518#section-3.2 */
+/** As long as the HMAC's output: https://datatracker.ietf.org/doc/html/rfc7518#section-3.2 */
 const MIN_SECRET_BYTES = 32;
 
 export const product: IdentityProviderClient = {
@@ -34,7 +34,7 @@ export const product: IdentityProviderClient = {
       );
     }
     const { nonce, ...claims } = verified.claims;
-    // One that was made for somebody else's browser.
+    // The token was created for another browser.
     if (typeof nonce !== "string" || (await digest(nonce)) !== providerState["state"]) return unexpectedAnswer();
     return { kind: "signedIn", person: toProviderIdentity(new URL(productUrl).origin, claims.sub, claims) };
   },

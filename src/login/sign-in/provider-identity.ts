@@ -1,5 +1,5 @@
-// Owns what is kept of whoever signed in, from what was said of them. Pure. Refuses an address that its owner has not
-// shown to be theirs, and names that could be another person's tomorrow.
+// Converts a provider's claims into the stored identity of a person. Drops unverified email addresses, and never
+// identifies a person by a name that could belong to another person later.
 
 import { unusableAnswer } from "./sign-in-failure.ts";
 import type { SignInFailure, ProviderTokens, ProviderIdentity, SignInSuccess } from "./identity-provider-client.ts";
@@ -7,7 +7,7 @@ import type { SignInFailure, ProviderTokens, ProviderIdentity, SignInSuccess } f
 /** https://openid.net/specs/openid-connect-core-1_0.html#IDToken */
 const MAX_SUBJECT = 255;
 const MAX_NAME = 200;
-/** Characters of all of it: each person's is stored. */
+/** Characters of the whole identity, because each person's is stored. */
 export const MAX_IDENTITY_CHARACTERS = 40_000;
 
 type Claims = Readonly<Record<string, unknown>>;
@@ -27,7 +27,10 @@ export function toProviderIdentity(issuer: string, subject: string, userClaims: 
   };
 }
 
-/** `sub`, else `id`, which OAuth 2 providers say: never a login or an address. A number has to be one that JSON can hold. */
+/**
+ * `sub`, or else `id`, which OAuth 2 providers use; never a user name or an address. A number must be one that JSON
+ * represents exactly.
+ */
 export function subjectOf({ sub, id }: Claims): string | undefined {
   const subject = Number.isSafeInteger(sub ?? id) ? String(sub ?? id) : (sub ?? id);
   return typeof subject === "string" && subject !== "" && subject.length <= MAX_SUBJECT ? subject : undefined;

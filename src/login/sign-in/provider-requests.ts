@@ -1,5 +1,5 @@
-// Owns what a provider is asked beside the browser, and how much of its answers is read: tokens, and who they are for.
-// Refuses redirects, which would carry secrets to another place, and whatever is no JSON, or no form where one may be.
+// Server-side requests to a provider: tokens, and the user endpoint. Responses are limited in size. Rejects redirects,
+// which would carry secrets elsewhere, and bodies that are neither JSON nor, for tokens, a form.
 
 import type { RefreshContext } from "../../deployment/deployment.ts";
 import { parseSecretReference } from "../../gateway/upstream-rules.ts";
@@ -11,7 +11,9 @@ import { errorCodeOf, hostOf } from "./sign-in-failure.ts";
 import type { ProviderTokens } from "./identity-provider-client.ts";
 
 const TIMEOUT_MS = 10_000;
-/** Of a refresh: what is given up may be done yet, and its answer has the only token that is good from then on. */
+/**
+ * For a refresh, which may succeed after this Worker gives up. Its answer then has the only token that is still valid.
+ */
 const REFRESH_TIMEOUT_MS = 30_000;
 const MAX_BYTES = 64 * 1024;
 
@@ -22,13 +24,13 @@ export interface SignInContext {
   readonly login: LoginDocument;
 }
 
-/** What was refused has a status from 400 on, and perhaps nothing to read. */
+/** A rejection has a status from 400 on, and may have an empty body. */
 export interface ProviderUserResponse {
   readonly status: number;
   readonly body: Members;
 }
 
-/** undefined: it is away. */
+/** Returns undefined if the provider is unavailable. */
 async function requestJson(
   { tenantContext }: SignInContext,
   url: string,
@@ -53,7 +55,7 @@ async function requestJson(
 
 export type ProviderTokenResponse =
   | { readonly kind: "tokens"; readonly tokens: ProviderTokens; readonly idToken: unknown }
-  /** `code`: that of the provider, or one of ours. */
+  /** `code`: the provider's error code, or one of ours. */
   | { readonly kind: "refused"; readonly code: string }
   | { readonly kind: "away" };
 
@@ -85,7 +87,7 @@ function parseTokens(status: number, body: Members): ProviderTokenResponse {
   };
 }
 
-/** Who the token was given for, as the provider says it. */
+/** The person of the token, as the provider describes them. */
 export function requestUser(
   context: SignInContext,
   url: string,
@@ -94,7 +96,7 @@ export function requestUser(
   return requestJson(context, url, { headers: { authorization: `Bearer ${access}` } });
 }
 
-/** undefined: the document names none, or neither the tenant nor the Worker has it. */
+/** Returns undefined if the document names none, or if neither the tenant nor the Worker has it. */
 export async function resolveSecret({ tenantContext }: SignInContext, text = ""): Promise<string | undefined> {
   const name = parseSecretReference(text);
   return name === undefined

@@ -1,5 +1,5 @@
-// Owns what somebody is told who could not sign in: why, and what to do next. Refuses the words of a provider, which may
-// repeat what it was sent; its codes are said where they look like codes.
+// Messages for a person who could not sign in: the reason and the next step. A provider's own texts are not repeated,
+// because they may echo input; its error codes are, if they look like codes.
 
 import { parseOAuthErrorCode } from "../../outbound/token-endpoint.ts";
 import type { SignInFailure } from "./identity-provider-client.ts";
@@ -15,13 +15,13 @@ export function isSignInFailure(value: object): value is SignInFailure {
   return "kind" in value && value.kind === "notSignedIn";
 }
 
-/** It cannot be reached, or answers what nobody can read. */
+/** The provider is unreachable, or its answer is unreadable. */
 export function providerUnavailable(url: string): SignInFailure {
   const why = `${hostOf(url)} cannot be reached right now, or its answer cannot be used`;
   return createFailure(why, `Wait a minute. ${START_OVER}`, "temporarily_unavailable");
 }
 
-/** What came back is no answer to what this browser was sent there with, or not the first one. */
+/** The answer does not belong to this browser's request, or was used before. */
 export function unexpectedAnswer(): SignInFailure {
   return createFailure("This answer belongs to another sign-in, or to one that is over", START_OVER);
 }
@@ -31,7 +31,7 @@ export function accessDenied(url: string): SignInFailure {
   return createFailure(`${hostOf(url)} did not let you in, or you did not agree`, next, "access_denied");
 }
 
-/** Nobody who signs in can mend it. `what`: words of ours. */
+/** An error that the person cannot fix. `problem`: our own words. */
 export function unusableAnswer(url: string, problem: string): SignInFailure {
   return createFailure(
     `You came back from ${hostOf(url)}, but not in a way that can be used: ${problem}`,
@@ -40,7 +40,7 @@ export function unusableAnswer(url: string, problem: string): SignInFailure {
   );
 }
 
-/** As `misfitAt`, before anybody was sent there. */
+/** Like `unusableAnswer`, before the browser goes to the provider. */
 export function notConfigured(url: string, problem: string): SignInFailure {
   return createFailure(`Nobody can sign in at ${hostOf(url)} yet: ${problem}`, ASK_OPERATOR, "server_error");
 }

@@ -1,5 +1,5 @@
-// Owns what a document has to say of each way to sign in, beyond its shape: what the way needs is there, what it has no use
-// for is not, URLs lead somewhere, and secrets stand elsewhere. Pure.
+// Rules for each sign-in method in a document beyond its schema: required members are present, members without a use
+// are absent, URLs are valid, and secrets are references.
 
 import type { FieldError } from "../../deployment/deployment.ts";
 import { parseSecretReference } from "../../gateway/upstream-rules.ts";
@@ -15,7 +15,9 @@ const isText: Rule = () => undefined;
 export const secretRule: Rule = (text) =>
   parseSecretReference(text) === undefined ? `is {{secret:NAME}}, with a name of ${SECRET_NAME_RULE}` : undefined;
 
-/** `isOurs`: whether we go there; else the browser does, which may be inside of a network. */
+/**
+ * `isServerSide`: whether the Worker requests the URL. Otherwise the browser does, which may be inside of a network.
+ */
 export function urlRule(isServerSide: boolean): Rule {
   return (text, allow) => {
     if (!URL.canParse(text)) return "is a URL";
@@ -28,7 +30,7 @@ export function urlRule(isServerSide: boolean): Rule {
   };
 }
 
-/** Which ways need it, which others take it, and what it has to be. */
+/** The methods that need the member, other methods that accept it, and its rule. */
 type MemberRule = readonly [name: keyof LoginDocument, needs: string, takes: string, rule: Rule];
 
 const MEMBER_RULES: readonly MemberRule[] = [
