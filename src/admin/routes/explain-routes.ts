@@ -127,7 +127,7 @@ function exists({ sources }: View, { kind }: ExplainRequest, { target, listedAs,
 }
 
 /**
- * What the author's `visible` hides from the subject. Without a named subject, that is everything not visible to all
+ * The definitions that the author's `visible` hides. Without a named subject, that is everything not visible to all
  * callers.
  */
 function getHiddenDefinitions(

@@ -74,7 +74,7 @@ function parentsOf(name: string): string[] {
   return parts.map((_, at) => parts.slice(0, at + 1).join("/"));
 }
 
-/** What the folder contains; undefined if it is missing or empty. */
+/** Whether the folder holds an export or something else; undefined if it is missing or empty. */
 export async function detectExport(folder: string): Promise<"export" | "other" | undefined> {
   const names = await readdir(folder).catch((error: unknown): string[] => {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
