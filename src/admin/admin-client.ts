@@ -64,7 +64,6 @@ type AdminDryRunAnswer<N extends AdminRoute> = [Extract<RepliesOf<Endpoints[N]>,
   ? AdminAnswer<N>
   : Json<Extract<RepliesOf<Endpoints[N]>, DryRun>>;
 
-/** Endpoints that support a dry run. */
 type AdminDryRun = {
   [N in AdminRoute]: Endpoints[N] extends { readonly query: infer S }
     ? "dryRun" extends keyof Input<S>
@@ -83,8 +82,8 @@ export interface AdminClient {
   /** Sends a request and returns the JSON answer. Throws an `AdminError` if the server answers with an error. */
   request<N extends AdminRoute>(endpoint: N, ...args: AdminArguments<N>): Promise<AdminAnswer<N>>;
   /**
-   * Returns the changes that a request would make, without making them. Throws an `AdminError` if the request would
-   * fail.
+   * Sends a request as a dry run, which writes nothing. Returns the endpoint's dry-run answer, such as the changes that
+   * the request would make. Throws an `AdminError` if the request would fail.
    */
   dryRun<N extends AdminDryRun>(endpoint: N, ...args: AdminArguments<N>): Promise<AdminDryRunAnswer<N>>;
   /**
@@ -133,7 +132,13 @@ interface UntypedRequest extends RequestInitOptions {
   readonly content?: unknown;
 }
 
-/** Creates a client. Throws a TypeError if `url` is not a Worker's URL or `token` is empty. */
+/**
+ * Creates a client of the admin API. Throws a TypeError if `url` is not a Worker's URL or `token` is empty. The client
+ * does not retry, and does not follow redirects.
+ *
+ *     const client = adminClient({ url: "https://mcp.example.com", token });
+ *     const tenant = await client.request("GET /tenants/{id}", { params: { id: "acme" } });
+ */
 export function adminClient(options: AdminClientOptions): AdminClient {
   const base = baseOf(options.url);
   if (options.token?.trim() === "") throw new TypeError("token: is empty");
@@ -241,7 +246,6 @@ function isProblem(value: unknown): value is AdminProblem {
   return typeof title === "string" && Array.isArray(errors) && errors.every((one) => typeof one === "object" && one);
 }
 
-/** Returns undefined if the text is not JSON. */
 function parseJson(text: string): object | undefined {
   try {
     return JSON.parse(text) as object;

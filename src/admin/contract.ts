@@ -322,7 +322,6 @@ export const Usage = object({
 
 export const BaseSummary = object({ name: z.string(), revision: z.int(), tenants: z.int(), changed: Timestamp });
 
-/** One line of an export. */
 export const ExportLine = z.discriminatedUnion("kind", [
   object({ kind: z.literal("tenant"), id: z.string(), ...placementMembers, revision: z.int(), document: Document }),
   object({ kind: z.literal("resource"), ...resourceMembers }, optionalResourceMembers),

@@ -90,7 +90,6 @@ async function serveRoute(options: AdminOptions, route: Route, c: Context<Bindin
   const hasBody = route.body !== undefined && request.body !== null;
   if (!hasBody && (route.method !== "GET" || caller.tenants)) await reauthorize();
   const checkedRequest = hasBody ? withFinalCheck(request, reauthorize) : request;
-  // 5. Serve the route.
   try {
     return withHeaders(
       options,

@@ -73,7 +73,6 @@ export const PageQuery = {
   limit: IntegerParam(1000, 1).default(100),
 };
 
-/** An answer of newline-delimited JSON. */
 export const LINES_TYPE = "application/x-ndjson";
 
 export function linesReply<const S extends z.ZodType>(schema: S, about: string) {

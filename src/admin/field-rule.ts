@@ -1,8 +1,6 @@
 /** A member that is wrong, or deserves a review. */
 export interface FieldRule {
-  /** The path of the member. */
   readonly field: string;
-  /** The rule that applies to the member. */
   readonly rule: string;
 }
 

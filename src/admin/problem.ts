@@ -66,7 +66,6 @@ export function missingFeature(needed: string): ProblemError {
   return new ProblemError("conflict", { detail: `${needed}, which this Worker does not have` });
 }
 
-/** Why a body was not read. */
 export function unreadBodyProblem(state: Exclude<BodyState, "whole">, tooLarge: ProblemError): ProblemError {
   if (state === "more") return tooLarge;
   if (state === "tooSlow") return new ProblemError("too-slow");

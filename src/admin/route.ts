@@ -22,7 +22,6 @@ import { ProblemError } from "./problem.ts";
 import type { AdminEndpoint, EndpointName, Method } from "./endpoint.ts";
 import { object } from "./schema-parts.ts";
 
-/** The bindings that the admin API needs. */
 export interface AdminEnv extends DirectoryEnv, HostVars, OriginVars, SecretsKeyEnv {
   /** The first owner token: a Worker secret. */
   readonly ADMIN_TOKEN?: string;
@@ -51,7 +50,6 @@ export interface ResolvedTenant {
   /** null: declared in code. */
   readonly entry: DirectoryEntry | null;
   readonly created: TenantUid;
-  /** The declaration of a tenant in code. */
   readonly declared?: Tenant<NewResource> | undefined;
   /** The author's function declared the tenant once and no longer does. It can only be shown and deleted. */
   readonly isOrphaned?: boolean;
@@ -79,7 +77,6 @@ export interface RouteResponse {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An endpoint with its handler. */
 export interface Route extends Pick<AdminEndpoint, "summary" | "roles" | "isForKeys" | "replies" | "conditions"> {
   readonly method: Method;
   /** The path below /admin/v1, with {name} for parameters. */
@@ -95,7 +92,6 @@ type Member<E, Name extends string> = E extends { readonly [N in Name]: infer S 
 type ContextOf<E> = RouteContext<Member<E, "params">, Member<E, "query">, Member<E, "body">>;
 type Handler<E> = (context: ContextOf<E>) => Promise<RouteResponse | Response>;
 
-/** One route for each endpoint of a table. */
 export function defineRoutes<T extends Readonly<Record<EndpointName, AdminEndpoint>>>(
   table: T,
   handlers: { readonly [Name in keyof T]: Handler<T[Name]> },

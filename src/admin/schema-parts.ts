@@ -26,7 +26,6 @@ export const typeError = (rule: string) => ({
     code === "invalid_type" && input !== undefined ? rule : undefined,
 });
 
-/** A text that matches a pattern, with the message for one that does not. */
 export function textMatching(pattern: RegExp, rule: string) {
   return z.string(typeError(rule)).regex(pattern, rule).meta({ "x-rule": rule });
 }
@@ -45,7 +44,6 @@ export function textUpTo(maxLength: number, minLength = 0) {
   }).meta({ maxLength, ...(minLength > 0 && { minLength }) });
 }
 
-/** A whole number within limits. */
 export function integer(minimum: number, maximum: number) {
   return z.int().min(minimum).max(maximum);
 }

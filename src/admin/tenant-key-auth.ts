@@ -16,7 +16,7 @@ import type { AdminEnv, AdminOptions, ResolvedTenant } from "./route.ts";
 /** The lease covers only this one answer. */
 const LEASE_MS = 50;
 
-/** Tries a minute from one address: each try calls a Durable Object. */
+/** For one address. Bounded because each try calls a Durable Object. */
 const MAX_TRIES_PER_MINUTE = 100;
 /** Bound: twice MAX_METERS of rate-limiter.ts. */
 const limiter = new RateLimiter();

@@ -40,7 +40,6 @@ export interface BaseMethods {
    * stays; 0: removed. null: there was no such base.
    */
   removeBase(name: string, actor: Actor): number | null;
-  /** The documents of these bases. */
   resolve(names: readonly string[]): ResolvedBases;
   /**
    * Like `resolve`, and records that the tenant extends these bases: they cannot be removed, and each rollout

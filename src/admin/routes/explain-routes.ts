@@ -233,7 +233,6 @@ function renameReasons(entry: NamedListing[number] | undefined, name: string): s
   return [...renamed, ...flagReasons(entry?.target.wire)];
 }
 
-/** The review flags of an upstream's definition. */
 function flagReasons(wire: JsonObject | undefined): string[] {
   const flags = isObject(wire?._meta) ? wire._meta[FLAGS_KEY] : undefined;
   return Array.isArray(flags) ? [`upstream: flagged, ${flags.join(", ")}`] : [];

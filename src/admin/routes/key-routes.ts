@@ -17,7 +17,6 @@ import { requireTenant, requireRecord, type TenantHandle } from "../services/ten
 import type { KeyParams } from "../endpoints/access-endpoints.ts";
 import { KEY_ENDPOINTS } from "../endpoints/access-endpoints.ts";
 
-/** The id of a key and its creation time. */
 const KEY_POSITION = /^[0-9A-Za-z]{10} \d{4}-\d\d-\d\dT\S+Z$/;
 const DEFAULT_OVERLAP_SECONDS = 86_400;
 
@@ -93,7 +92,6 @@ async function mergedDocumentOf(handle: TenantHandle): Promise<TenantDocument> {
   return mergeDocuments([handle.tenant.base, effective]);
 }
 
-/** The most keys that the tenant may have. */
 function keyLimitOf({ options }: AdminContext, { limits }: TenantDocument): number {
   return resolveLimits(options.catalog.limits, limits).keys;
 }

@@ -211,7 +211,6 @@ export interface DocumentDraft {
   readonly names: CatalogNames;
   /** The tenant's document before the write; absent for a new tenant. */
   readonly before?: TenantDocument;
-  /** The revision that this draft is based on. */
   readonly baseRevision?: number;
 }
 

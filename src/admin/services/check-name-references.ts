@@ -37,7 +37,6 @@ export interface KnownNames {
   readonly tools: ReadonlySet<string>;
   /** undefined: each tenant has prompts of its own. */
   readonly prompts: ReadonlySet<string> | undefined;
-  /** As in `CatalogNames`. */
   readonly listed?: CatalogNames["listed"];
   /** Whether the upstream of this id may list more definitions later. */
   readonly mayListLater: (upstream: string) => boolean;
@@ -79,7 +78,6 @@ export function checkNameReferences(own: TenantDocument, before: TenantDocument,
   return { ...result, warnings: result.warnings.slice(0, MAX_WARNINGS) };
 }
 
-/** Omits an empty list. */
 export function warningsMember(warnings: readonly FieldRule[]): { warnings?: FieldRule[] } {
   return warnings.length === 0 ? {} : { warnings: [...warnings] };
 }

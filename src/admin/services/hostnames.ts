@@ -119,7 +119,6 @@ export async function releaseUnwrittenHostnames(
     );
 }
 
-/** The hostnames of a document that another one does not have. */
 function hostnamesNotIn({ hostnames = [] }: TenantDocument, other: TenantDocument): readonly string[] {
   return hostnames.filter((hostname) => !other.hostnames?.includes(hostname));
 }

@@ -51,7 +51,6 @@ function isRaised(
   return after === undefined || after > (before ?? effectiveLimits[name]);
 }
 
-/** The effective limits, from all sources. */
 export function effectiveLimitsOf(
   { options }: AdminContext,
   { tenant }: TenantHandle,

@@ -7,7 +7,6 @@ import { retryIfIdempotent } from "../../tenants/cache/retry-if-idempotent.ts";
 
 type DirectoryShard = DurableObjectStub<DirectoryObject>;
 
-/** The shard of a tenant id or a hostname. */
 export function retryingDirectory(env: DirectoryEnv, name: string): DirectoryShard {
   return withIdempotentRetry(() => directoryOf(env, name));
 }
