@@ -6,7 +6,6 @@ import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 const MISSING = "tenantry/missing";
 
 export interface MissingUpstream {
-  /** The upstream's id. */
   readonly source: string;
   readonly why: string;
 }

@@ -54,7 +54,6 @@ export async function readTenantFile(file: string, terminal: Terminal): Promise<
   return { id, placement, document, withPositions };
 }
 
-/** Plain words for the parser's own error messages. */
 const YAML_ERROR_TEXTS: Readonly<Record<string, string>> = {
   BLOCK_AS_IMPLICIT_KEY:
     "a name inside a value: a text with a colon needs quotes, or the next line is indented too far",

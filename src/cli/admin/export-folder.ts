@@ -22,7 +22,6 @@ export const BODIES_FOLDER = "resources";
 const MAX_PART = 80;
 const MAX_PARTS = 12;
 
-/** A line of the index. */
 export interface IndexEntry extends ResourceFields {
   readonly uri: string;
   /** Relative to the folder, with forward slashes. */

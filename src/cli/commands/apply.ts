@@ -37,7 +37,6 @@ export interface ApplyOptions {
   readonly wait?: boolean;
   readonly prune?: boolean;
   readonly force?: boolean;
-  /** Whether to refuse symbolic links. */
   readonly rejectsLinks?: boolean;
   readonly unknownNames?: boolean;
 }
@@ -93,7 +92,6 @@ export interface ApplyPathResult {
   readonly created: boolean;
   /** Whether anything changed, or without --dry-run would have. */
   readonly changed: boolean;
-  /** The outcome for the document. */
   readonly outcome: ApplyOutcome;
 }
 
@@ -236,7 +234,6 @@ interface CreationRequest {
   readonly query: { readonly unknownNames: true | undefined };
 }
 
-/** Asks the server whether the tenant could be created. */
 async function previewCreation(
   context: CommandContext,
   { id, file, query }: CreationRequest,

@@ -53,7 +53,6 @@ export function parseKeyId(text: string): string {
   throw usageError(`this is a key, where its id belongs: ${id}. ${rotate}`);
 }
 
-/** For help texts. */
 export const PRINCIPAL_HELP = `this caller: a key's id, "oauth ISSUER SUBJECT", "app ID" or "worker NAME"`;
 
 /** A principal as the server writes it. A bare key id stands for the key's principal. */

@@ -118,7 +118,6 @@ async function checkIssuer(issuer: string): Promise<Finding> {
   return failed(step, `${issuer} has no metadata: ${attempts.join(", ")}`, "Serve them, as RFC 8414 has it.");
 }
 
-/** Checks the given key or token. */
 export async function checkCredential(
   endpoint: McpEndpoint,
   access: AuthCheck["access"],

@@ -9,7 +9,6 @@ import { failed, note, ok, type Finding } from "./finding.ts";
 const MAX_MODEL_NAME = 64;
 /** The prefix of Claude Code, the longest common one. */
 const prefixOf = (server: string) => `mcp__${server}__`;
-/** In the order in which to fix the problems. */
 const MANY_TOOLS = 60;
 const MAX_DESCRIPTION = 1024;
 
@@ -27,6 +26,7 @@ interface Rule {
 const nameOf = ({ name }: JsonObject) => (typeof name === "string" ? name : "");
 const schemaOf = ({ inputSchema }: JsonObject) => (isObject(inputSchema) ? inputSchema : {});
 
+/** In the order in which to fix the problems. */
 const RULES: readonly Rule[] = [
   {
     step: "names of tools",

@@ -24,7 +24,6 @@ export interface CodeRequest {
   /** The authorization URL for the browser. */
   readonly url: string;
   readonly state: string;
-  /** Exchanges the callback parameters for tokens. */
   exchangeCode(parameters: URLSearchParams): Promise<Tokens>;
 }
 

@@ -87,7 +87,6 @@ export async function signIn(
   }
 }
 
-/** Shows the result in the browser. */
 async function finishSignIn(redirect: Redirect, url: string, exchange: Promise<Tokens>): Promise<Tokens> {
   try {
     const tokens = await exchange;

@@ -126,7 +126,6 @@ export class Bridge2025 {
     return work(this.#active?.session);
   }
 
-  /** Renews a lost session without repeating the work. */
   async #renewIfGone(active: ActiveSession | undefined, work: () => Promise<void>): Promise<void> {
     try {
       await work();

@@ -9,7 +9,6 @@ import type { OpenRequest } from "./open-requests.ts";
 
 export interface BridgeOptions {
   readonly endpoint: McpEndpoint;
-  /** Writes the text of a message to the local client. */
   readonly write: (text: string) => Promise<void>;
   /** Writes one line to stderr. */
   readonly log: (text: string) => void;

@@ -85,7 +85,6 @@ function unexpectedResponseText(response: Response): string {
   return `${url} answered ${status} (${type}): no admin API answers there${hint}`;
 }
 
-/** Explains an error of `fetch`. */
 export function unreachableError(error: unknown, base: string): CliError {
   const why = reasonOf(error);
   const hint =
