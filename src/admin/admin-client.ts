@@ -1,19 +1,19 @@
-// The client of the admin API, `tenantry/admin`. It needs `fetch` and nothing else: its types come from the table of endpoints, of
-// which nothing is there at run time.
+// A typed client of the admin API (`tenantry/admin`). It needs only `fetch`: the endpoint table is imported as a type
+// and is not in the bundle.
 
 import type * as z from "zod";
 import type { Endpoints } from "./endpoints/all-endpoints.ts";
 
 interface AdminClientOptions {
-  /** Where the Worker is, as https://mcp.example.com, with the path under which it is mounted. */
+  /** URL of the Worker, such as https://mcp.example.com, including the path under which it is mounted. */
   readonly url: string;
-  /** An operator's token. */
+  /** Operator token, sent as a bearer token. */
   readonly token?: string;
-  /** What sends requests, in place of the global `fetch`. */
+  /** Replaces the global `fetch`, for example with a service binding's `fetch`. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
 
-/** The method and path of an endpoint, as `/admin/openapi.json` has them below /admin/v1. */
+/** Method and path of an endpoint below /admin/v1, as listed in `/admin/openapi.json`: `GET /tenants/{id}`. */
 export type AdminRoute = keyof Endpoints;
 
 type Input<S> = S extends z.ZodType ? z.input<S> : never;
@@ -21,7 +21,10 @@ type RepliesOf<E> = E extends { readonly replies: readonly (infer R)[] } ? R : n
 type DryRun = { readonly isOfDryRun: true };
 
 type ParamsOf<E> = E extends { readonly params: infer S } ? { readonly params: Readonly<Input<S>> } : unknown;
-/** Where a dry run has an answer of its own, `dryRun` of the client asks for one, and the query does not. */
+/**
+ * The client's `dryRun` method sets this query parameter where a dry run has an answer of its own, so the query
+ * omits it.
+ */
 type DryRunParam<E> = [Extract<RepliesOf<E>, DryRun>] extends [never] ? never : "dryRun";
 type Query<E, S> = { readonly [Name in keyof S as Exclude<Name, DryRunParam<E>>]: S[Name] | undefined };
 type QueryOf<E> = E extends { readonly query: infer S }
@@ -40,7 +43,7 @@ interface RequestInitOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What an endpoint is sent. */
+/** The request to an endpoint: path parameters, query, body, headers and abort signal. */
 export type AdminRequest<N extends AdminRoute> = ParamsOf<Endpoints[N]> &
   QueryOf<Endpoints[N]> &
   BodyOf<Endpoints[N]> &
@@ -55,13 +58,12 @@ type Json<R> = R extends { readonly status: 304 } | { readonly mediaType: string
     ? z.output<S>
     : undefined;
 
-/** What an endpoint answers. undefined where there is no body. */
+/** The JSON answer of an endpoint; undefined where the answer has no body. */
 export type AdminAnswer<N extends AdminRoute> = Json<Exclude<RepliesOf<Endpoints[N]>, DryRun>>;
 type AdminDryRunAnswer<N extends AdminRoute> = [Extract<RepliesOf<Endpoints[N]>, DryRun>] extends [never]
   ? AdminAnswer<N>
   : Json<Extract<RepliesOf<Endpoints[N]>, DryRun>>;
 
-/** Endpoints that can say what they would do. */
 type AdminDryRun = {
   [N in AdminRoute]: Endpoints[N] extends { readonly query: infer S }
     ? "dryRun" extends keyof Input<S>
@@ -70,24 +72,33 @@ type AdminDryRun = {
     : never;
 }[AdminRoute];
 
-/** Endpoints that answer with a page of a list. */
+/** Endpoints that answer with one page of a list. */
 export type AdminList = {
   [N in AdminRoute]: AdminAnswer<N> extends { items: unknown[]; cursor?: string } ? N : never;
 }[AdminRoute];
 export type AdminItem<N extends AdminRoute> = AdminAnswer<N> extends { items: (infer T)[] } ? T : never;
 
 export interface AdminClient {
-  /** Throws an `AdminError` where the server refuses. */
+  /** Sends a request and returns the JSON answer. Throws an `AdminError` if the server answers with an error. */
   request<N extends AdminRoute>(endpoint: N, ...args: AdminArguments<N>): Promise<AdminAnswer<N>>;
-  /** Says what a request would do, and refuses what that would. */
+  /**
+   * Sends a request as a dry run, which writes nothing. Returns the endpoint's dry-run answer, such as the changes that
+   * the request would make. Throws an `AdminError` if the request would fail.
+   */
   dryRun<N extends AdminDryRun>(endpoint: N, ...args: AdminArguments<N>): Promise<AdminDryRunAnswer<N>>;
-  /** The answer itself: of what is not JSON, or where its headers matter. Throws an `AdminError` where the server refuses. */
+  /**
+   * Returns the `Response` itself, for answers that are not JSON or whose headers matter. Throws an `AdminError` if
+   * the server answers with an error.
+   */
   response<N extends AdminRoute>(endpoint: N, ...args: AdminArguments<N>): Promise<Response>;
-  /** The pages of a list, each asked for when it is wanted. `query.limit`: how many items a page has. */
+  /**
+   * Iterates over the pages of a list and fetches each page on demand. `query.limit` sets the number of items a
+   * page.
+   */
   pages<N extends AdminList>(endpoint: N, ...args: AdminArguments<N>): AsyncGenerator<readonly AdminItem<N>[]>;
 }
 
-/** A refusal as the server words it (RFC 9457). */
+/** An error as the server words it (RFC 9457 problem details). */
 interface AdminProblem {
   readonly title?: string;
   readonly detail?: string;
@@ -99,7 +110,7 @@ export class AdminError extends Error {
   override readonly name = "AdminError";
   readonly status: number;
   readonly problem: AdminProblem;
-  /** The seconds after which the server wants to be asked again. */
+  /** Seconds to wait before the next try, from the Retry-After header. */
   readonly retryAfter?: number;
 
   constructor(status: number, problem: AdminProblem, retryAfter?: number) {
@@ -113,7 +124,7 @@ export class AdminError extends Error {
   }
 }
 
-/** What the types of an endpoint become at run time. */
+/** The untyped form that every endpoint's request has at run time. */
 interface UntypedRequest extends RequestInitOptions {
   readonly params?: Readonly<Record<string, string | undefined>>;
   readonly query?: Readonly<Record<string, unknown>>;
@@ -121,7 +132,13 @@ interface UntypedRequest extends RequestInitOptions {
   readonly content?: unknown;
 }
 
-/** Throws a TypeError where `url` is none of a Worker, and where `token` is empty. */
+/**
+ * Creates a client of the admin API. Throws a TypeError if `url` is not a Worker's URL or `token` is empty. The client
+ * does not retry, and does not follow redirects.
+ *
+ *     const client = adminClient({ url: "https://mcp.example.com", token });
+ *     const tenant = await client.request("GET /tenants/{id}", { params: { id: "acme" } });
+ */
 export function adminClient(options: AdminClientOptions): AdminClient {
   const base = baseOf(options.url);
   if (options.token?.trim() === "") throw new TypeError("token: is empty");
@@ -164,7 +181,7 @@ function baseOf(url: string): string {
   throw new TypeError(`url: must be the address of the Worker, such as https://mcp.example.com, not ${url}`);
 }
 
-/** Throws where a parameter is no part of a path: `..` as the name of a secret would lead to its tenant. */
+/** Throws if a parameter is not a path segment: `..` as a secret's name would address its tenant. */
 function urlOf(base: string, endpoint: string, { params = {}, query = {} }: UntypedRequest): string {
   const path = endpoint.slice(endpoint.indexOf("/")).replaceAll(/\{(\w+)\}/g, (_whole, name: string) => {
     const value = params[name] ?? "";
@@ -179,7 +196,7 @@ function urlOf(base: string, endpoint: string, { params = {}, query = {} }: Unty
   return `${base}/admin/v1${path}${search.size === 0 ? "" : `?${search.toString()}`}`;
 }
 
-/** A flag is 1 or 0. */
+/** The server reads a boolean parameter as 1 or 0. */
 const textOf = (value: unknown) => String(typeof value === "boolean" ? Number(value) : value);
 
 function initOf(
@@ -195,7 +212,7 @@ function initOf(
       ...(body !== undefined && { "content-type": "application/json" }),
       ...headers,
     },
-    // A redirect would lose the token or the body.
+    // Following a redirect would drop the token or the body.
     redirect: "manual",
     ...(signal && { signal }),
     ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -203,7 +220,7 @@ function initOf(
   } as RequestInit;
 }
 
-/** `fetch`, whose own error does not say whom it could not reach. */
+/** Adds the URL to the error of `fetch`, which does not name the host that it could not reach. */
 async function fetchWithUrlInError(url: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(url, init);
@@ -229,7 +246,6 @@ function isProblem(value: unknown): value is AdminProblem {
   return typeof title === "string" && Array.isArray(errors) && errors.every((one) => typeof one === "object" && one);
 }
 
-/** undefined: no JSON. */
 function parseJson(text: string): object | undefined {
   try {
     return JSON.parse(text) as object;
@@ -238,7 +254,7 @@ function parseJson(text: string): object | undefined {
   }
 }
 
-/** Something else answered, with a page of its own: another server, or what stands before ours while that is away. */
+/** Describes an answer of something else: another server, or a proxy that answers while the Worker is away. */
 function notAdminApi(url: string, { status, headers }: Response): AdminProblem {
   if (status >= 500) return { title: `${url} answered ${status}, and not as the admin API does` };
   const location = headers.get("location");

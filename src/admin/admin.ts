@@ -1,4 +1,4 @@
-// Owns the admin API as a feature: a Worker without it has the tenants that its code declares, and nobody who changes
+// The admin API as a feature. A Worker without it has only the tenants that its code declares, and no way to change
 // them.
 
 import { insecureTransportError } from "../auth/origin.ts";
@@ -12,12 +12,12 @@ import { runBaseRolloutStep } from "./services/base-rollout-step.ts";
 import type { createAdmin } from "./create-admin.ts";
 import type { AdminEnv, AdminOptions } from "./route.ts";
 
-/** The admin API at `/admin/v1`. */
+/** Adds the admin API at `/admin/v1`. Takes no options. */
 export function admin(...options: readonly never[]): Feature {
   assertNoOptions("admin", options);
   const feature: BuiltInFeature = {
     name: "admin",
-    // It makes the keys that tenants take.
+    // The admin API creates tenant keys, so tenant endpoints must refuse them over plain HTTP.
     transportError: insecureTransportError,
     routes: { path: "/admin/*", open },
     onLimitExceeded: recordExceededLimit,
@@ -44,14 +44,14 @@ function optionsOf({ catalog, tenants, tenantResolver: asked, hooks, path, featu
 function open(deployment: Deployment) {
   let app: ReturnType<typeof createAdmin> | undefined;
   const handleRequest = async (request: Request, env: unknown): Promise<Response> => {
-    // Evaluated at the first request, not when the Worker starts: it makes every schema of the contract.
+    // Loaded at the first request, not when the Worker starts: the module builds every schema of the contract.
     const module = await import("./create-admin.ts");
     app ??= module.createAdmin(optionsOf(deployment));
     return app.fetch(request, env as AdminEnv);
   };
   return (request: Request, env: unknown, ctx: Pick<ExecutionContext, "waitUntil">) => {
     const response = handleRequest(request, env);
-    // A write of several steps goes on to its end though whoever sent it has gone.
+    // A write of several steps runs to its end even if the client disconnects.
     if (request.method !== "GET") ctx.waitUntil(response);
     return response;
   };

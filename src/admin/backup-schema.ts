@@ -1,16 +1,18 @@
-// Owns the shape of what a backup has beside the document and the resources. Refuses logic. The command line hands it back as it
-// came, so contract.ts does not export it.
+// The parts of a backup beside the document and the resources. The command line returns them unchanged, so
+// contract.ts does not export them.
 
 import * as z from "zod";
 import { list, textMatching, object, Timestamp } from "./schema-parts.ts";
 
 const MAX_ROWS = { max: 20_000 };
 
-/** What only reading it would show to be wrong is not judged: operators of the platform alone may write it. */
+/**
+ * These schemas do not check values that reading alone would find wrong: only platform operators may write a backup.
+ */
 const backupMembers = {
   keys: list(
     object(
-      // By another id nobody could revoke it.
+      // A key with any other id could not be revoked.
       {
         id: textMatching(/^[0-9A-Za-z]{10}$/, "ten of 0-9, A-Z and a-z"),
         hash: z.string(),
@@ -28,8 +30,11 @@ const backupMembers = {
   secrets: list(object({ name: z.string(), sealed: z.string(), updated: Timestamp }), MAX_ROWS),
 } as const;
 
-/** Keys by their hashes; secrets as a Worker with the same SECRETS_KEY opens them, for a tenant of the same name. */
+/**
+ * Keys hold only hashes. Secrets stay sealed: a Worker with the same SECRETS_KEY opens them, for a tenant of the
+ * same name.
+ */
 export const BackupRestore = object(backupMembers);
-/** `approved`: digests of definitions, by upstream. */
+/** `approved`: digests of approved definitions, by upstream. */
 export const BackupShape = object({ ...backupMembers, approved: z.record(z.string(), z.array(z.string())) });
 export const RestoreResult = object({ rows: z.int() });

@@ -1,5 +1,5 @@
-// Owns what the admin API says and understands: one JSON Schema for each thing, from which validation, OpenAPI and the
-// command line's types come. Refuses logic. Clients import this file and nothing else of the server.
+// The contract of the admin API: one schema for each thing. Validation, OpenAPI and the types of the command line
+// derive from these. Clients import only this file of the server.
 
 import * as z from "zod";
 import { CAUSES } from "../protocol/cause.ts";
@@ -47,14 +47,17 @@ export type { infer as Infer } from "zod";
 const Region = z.enum(["wnam", "enam", "sam", "weur", "eeur", "apac", "oc", "afr", "me"]);
 const Jurisdiction = z.enum(["eu", "fedramp"]);
 
-/** `region`: near where its data was first kept; `jurisdiction`: where it must stay. */
+/**
+ * `region`: a hint for the location of the tenant's data when first stored. `jurisdiction`: where the data must
+ * stay.
+ */
 export const NewTenant = object({ id: TenantId }, { document: Document, region: Region, jurisdiction: Jurisdiction });
 
-/** null: nobody said. */
+/** null: not specified. */
 const placementMembers = { region: z.nullable(Region), jurisdiction: z.nullable(Jurisdiction) } as const;
 /**
- * `code`: declared in the Worker's code. `gone`: the author's function knew it and does so no more, and what it stored is
- * still there. `unknown`: the function cannot say now.
+ * `code`: declared in the Worker's code. `gone`: the author's tenant function no longer declares the tenant, but its
+ * stored data is still there. `unknown`: the function fails at the moment.
  */
 const TenantState = z.enum(["active", "deleting", "code", "gone", "unknown"]);
 
@@ -71,7 +74,10 @@ export const TenantShape = object({
 });
 export const CreatedTenant = object(TenantShape.shape, warningMembers);
 
-/** `suspended`: what the directory was last told, moments ago; null: it is not told of a tenant in code. */
+/**
+ * `suspended`: the state that the directory received last, moments ago. null for a tenant in code, which the
+ * directory does not track.
+ */
 export const TenantSummary = object({
   id: z.string(),
   created: NullableTimestamp,
@@ -88,14 +94,14 @@ export const ApplyResult = object(
     revision: z.int(),
     changed: z.boolean(),
     dryRun: z.boolean(),
-    /** From then on no isolate serves what was before; null: none does now. */
+    /** The time from which no isolate serves the previous version; null: none does now. */
     effectiveAt: NullableTimestamp,
     changes: Changes,
   },
   warningMembers,
 );
 
-/** A prompt of the tenant's own document. */
+/** A prompt in the tenant's own document. */
 export const NamedPrompt = object({ name: z.string(), ...promptMembers }, promptOptions);
 
 export const NewApiKey = object(
@@ -131,14 +137,14 @@ export const NewSecret = object({
   ).meta({ "x-maxBytes": MAX_SECRET_BYTES, "x-rule": "must be text" }),
 });
 
-/** No answer has its value. */
+/** No answer contains the value of a secret. */
 export const Secret = object({ name: z.string(), updated: Timestamp });
 
 const Note = textUpTo(500, 1);
 export const SuspensionKind = z.enum(["tenant", "profile", "principal", "tool"]);
-/** `name`: of the profile, principal or tool; absent for `tenant`. As long as that of somebody whom an issuer names. */
+/** `name`: the profile, principal or tool; absent for `tenant`. The length allows a principal that an issuer names. */
 export const NewSuspension = object({ kind: SuspensionKind, note: Note }, { name: textUpTo(512) });
-/** `onItsWay`: the tenant's object does not enforce it yet. */
+/** `onItsWay`: the tenant object does not enforce the suspension yet. */
 export const SuspensionShape = object(
   { kind: SuspensionKind, name: z.string(), note: z.string(), since: Timestamp },
   { onItsWay: z.boolean() },
@@ -147,11 +153,11 @@ export const SuspensionShape = object(
 export const NewBlock = object({ note: Note });
 /** A tool that is suspended in every tenant. */
 export const Block = object({ name: z.string(), note: z.string(), since: Timestamp });
-/** `rollout`: its version, for GET /rollouts/{version}. */
+/** `rollout`: the version to read with GET /rollouts/{version}. */
 export const BlockResult = object({ name: z.string(), changed: z.boolean(), rollout: z.int() }, warningMembers);
 /**
- * `incomplete`: some tenants could not be reached twice, or refused the base. Those that could not be reached are tried again, up
- * to hourly.
+ * `incomplete`: some tenants could not be reached in two tries, or refused the base. Unreachable tenants are retried
+ * with growing delays, at least hourly.
  */
 export const Rollout = object(
   {
@@ -160,18 +166,18 @@ export const Rollout = object(
     state: z.enum(["running", "done", "incomplete", "stopped"]),
     actor: z.string(),
     begun: Timestamp,
-    /** How many were visited. */
+    /** The number of tenants visited so far. */
     tenants: z.int(),
-    /** Those that could not be reached, the first hundred. */
+    /** Tenants that could not be reached, the first hundred. */
     missing: z.array(z.string()),
-    /** Those that keep the old base, because the new one does not fit them; the first hundred. */
+    /** Tenants that keep the old base because the new one does not fit their document, the first hundred. */
     refused: z.array(object({ tenant: z.string(), error: z.string() }, { errors: FieldRules })),
   },
-  /** Only of a dry run, for the first hundred tenants. */
+  /** Only for a dry run: the changes of the first hundred tenants. */
   { changes: z.array(object({ tenant: z.string(), changes: Changes })) },
 );
 export const NewRollout = object({}, { dryRun: z.boolean() });
-/** `rollout`: its version, for GET /rollouts/{version}. */
+/** `rollout`: the version to read with GET /rollouts/{version}. */
 export const RolloutReference = object({ rollout: z.int() });
 
 export const ChangeResult = object({ revision: z.int(), changed: z.boolean(), effectiveAt: NullableTimestamp });
@@ -201,7 +207,7 @@ export const ResourceAbout = object(resourceMembers, optionalResourceMembers);
 const ListedKinds = ["tools", "prompts", "resources", "resourceTemplates"] as const;
 const Counts = object({ tools: z.int(), prompts: z.int(), resources: z.int(), resourceTemplates: z.int() });
 const UpstreamTransport = z.enum(["2025", "2026", "http-sse"]);
-/** For people: the same words wherever one of these states is shown. */
+/** Labels for people, shown wherever one of these states appears. */
 export const STATE_WORDS = {
   fresh: "fresh",
   lastGood: "last good",
@@ -217,28 +223,28 @@ const upstreamMembers = {
   url: z.string(),
   enabled: z.boolean(),
   era: z.literal(["auto", "2025", "2026"]),
-  /** The names of those that are sent. */
+  /** The names of the headers that the Worker sends to the upstream. */
   headers: z.array(z.string()),
   setBy: z.enum(["tenant", "base", "code"]),
-  /** review: what it lists waits until it is approved. */
+  /** review: definitions of this upstream wait until an operator approves them. */
   trust: z.enum(["auto", "review"]),
   /**
-   * lastGood: it cannot be read, and what it listed last stays. degraded: something is missing. unread: it never was read as it is
-   * configured, or could not be.
+   * lastGood: the upstream cannot be read, and its last known listing stays. degraded: part of the listing is
+   * missing. unread: the upstream was never, or cannot be, read with this configuration.
    */
   state: z.enum(["fresh", "lastGood", "degraded", "unread", "disabled"]),
   why: NullableText,
   /** `why` as codes. */
   causes: Causes,
-  /** Since when it cannot be read. */
+  /** The time since which the upstream cannot be read. */
   since: NullableTimestamp,
-  /** When it was tried last, with or without success. */
+  /** The time of the last read, successful or not. */
   lastRead: NullableTimestamp,
   nextRead: NullableTimestamp,
   reading: z.boolean(),
 } as const;
 
-/** `content`: null where it was never read as it is configured. */
+/** `content`: null if the upstream was never read with this configuration. */
 export const UpstreamSummary = object({
   ...upstreamMembers,
   content: z.nullable(object({ way: UpstreamTransport, revision: z.string(), counts: Counts, quarantined: z.int() })),
@@ -256,14 +262,14 @@ const UpstreamContentShape = object(
         { code: z.enum(CAUSES) },
       ),
     ),
-    /** How many more are not listed. */
+    /** The number of further definitions that are not listed. */
     unnamed: z.int(),
-    /** What was not read, because it was too much. */
+    /** The part that was not read because it exceeded a limit. */
     capped: NullableText,
     skipped: z.int(),
   },
   {
-    /** Definitions that are listed and deserve a second look, the first hundred. */
+    /** Definitions that are listed and deserve a review, the first hundred. */
     flagged: z.array(object({ kind: z.enum(ListedKinds), name: z.string(), flags: z.array(z.string()) })),
   },
 );
@@ -271,8 +277,8 @@ const UpstreamContentShape = object(
 export const UpstreamShape = object({ ...upstreamMembers, content: z.nullable(UpstreamContentShape) });
 
 /**
- * `fault`: why it could not be read; then there is no content. `causes`: the same as codes, or what its content lacks. `server`: what it
- * calls itself.
+ * `fault`: why the upstream could not be read; the result then has no content. `causes`: the fault as codes, or the
+ * parts that the content lacks. `server`: the name that the upstream reports for itself.
  */
 export const UpstreamTestResult = object(
   {
@@ -289,7 +295,7 @@ export const UpstreamTestResult = object(
   },
 );
 
-/** `effectiveAt`: from then on every isolate offers what was read; null: all do. */
+/** `effectiveAt`: the time from which every isolate offers the new content; null: all do now. */
 export const UpstreamRefreshResult = object({
   read: z.boolean(),
   effectiveAt: NullableTimestamp,
@@ -316,14 +322,13 @@ export const Usage = object({
 
 export const BaseSummary = object({ name: z.string(), revision: z.int(), tenants: z.int(), changed: Timestamp });
 
-/** One line of an export. */
 export const ExportLine = z.discriminatedUnion("kind", [
   object({ kind: z.literal("tenant"), id: z.string(), ...placementMembers, revision: z.int(), document: Document }),
   object({ kind: z.literal("resource"), ...resourceMembers }, optionalResourceMembers),
 ]);
 
 export const Role = z.enum(["owner", "operator", "auditor", "tenant-admin"]);
-/** `tenants`: of a `tenant-admin`, which no other role has. */
+/** `tenants`: required for a `tenant-admin`; no other role has it. */
 export const NewOperator = object(
   { name: Name, role: Role },
   { tenants: list(TenantId, { max: 500, isDistinct: true }), expires: Timestamp },
@@ -337,13 +342,13 @@ export const Operator = object({
 });
 export const CreatedOperator = object({ ...Operator.shape, token: z.string() });
 
-/** What `GET /admin/login` says: how an operator signs in, where they do so with an authorization server. */
+/** The answer of `GET /admin/login`: how an operator signs in, if the Worker uses an authorization server. */
 export const OperatorClientShape = object(
   { issuer: z.string(), clientId: z.string(), scopes: z.array(z.string()) },
   { audience: z.string() },
 );
 
-/** What the description of the API refers to by name. */
+/** Schemas that the OpenAPI document refers to by name. */
 export const COMPONENTS = {
   Acknowledged: ChangeResult,
   Applied: ApplyResult,

@@ -1,4 +1,4 @@
-// Owns the admin API as a Hono app below /admin: the steps before a route, in this order, and the one catch.
+// The admin API as a Hono app below /admin: the steps before a route in their order, and the one error handler.
 
 import type { Context } from "hono";
 import { Hono } from "hono/tiny";
@@ -32,7 +32,7 @@ export function createAdmin(options: AdminOptions): Hono<Bindings> {
     const response = respondProblem(error, c.req.raw, (unknown, place) => options.onError?.(unknown, place));
     return withHeaders(options, c, response);
   });
-  // 1. Origins, before anything is looked at.
+  // 1. The Origin check, before anything else.
   app.use(async (c, next) => {
     warnAboutOwnerToken(c.env);
     if (allowedOriginOf(options, c) === false) throw new ProblemError("forbidden-origin");
@@ -45,7 +45,7 @@ export function createAdmin(options: AdminOptions): Hono<Bindings> {
     const headers = { "content-type": "application/json", "cache-control": "public, max-age=300" };
     return withHeaders(options, c, new Response(description, { headers }));
   });
-  // What a program needs to have an operator sign in, which is nobody's secret.
+  // The settings that a program needs to sign an operator in. They are public.
   app.get("/login", (c) => {
     const operatorSignIn = operatorSignInOf(options, c.env);
     const client = operatorSignIn?.signIn.client(operatorSignIn.context);
@@ -56,7 +56,7 @@ export function createAdmin(options: AdminOptions): Hono<Bindings> {
     app.on(route.method, `/v1${route.path.replaceAll(/\{(\w+)\}/g, ":$1")}`, (c) => serveRoute(options, route, c));
   }
   app.all("*", async (c) => {
-    // A caller without a token does not learn which routes exist.
+    // A caller without a token must not learn which routes exist.
     await authenticateOperator(c.req.raw, { env: c.env, options });
     throw unknownRouteProblem(c.req.method, c.req.path);
   });
@@ -66,7 +66,7 @@ export function createAdmin(options: AdminOptions): Hono<Bindings> {
 async function serveRoute(options: AdminOptions, route: Route, c: Context<Bindings>): Promise<Response> {
   const { raw: request } = c.req;
   const params: Readonly<Record<string, string>> = c.req.param();
-  // 2. Who calls, and whether they may.
+  // 2. Authenticate and authorize the caller.
   const services = { env: c.env, options };
   const { id = "" } = params;
   const authenticateCaller = async () => {
@@ -76,21 +76,20 @@ async function serveRoute(options: AdminOptions, route: Route, c: Context<Bindin
     return operator;
   };
   const caller = await authenticateCaller();
-  // 3. Which tenant is meant, before the body has come: another one may have the name when it has.
+  // 3. Resolve the tenant before the body arrives: another tenant may have the name by the time it has.
   const resolvedTenant =
     route.path.startsWith("/tenants/{id}") && isTenantId(id) ? resolveTenant(services, id) : undefined;
-  // Whoever awaits it hears of it: the route.
+  // The route awaits this promise and handles its rejection.
   resolvedTenant?.catch(() => {});
-  // 4. What was sent; whoever sends it must still be let in when it is there.
+  // 4. Authenticate again once the body has arrived: the caller may have lost access meanwhile.
   const reauthorize = async () => {
-    // Only its end is waited for.
+    // Wait only for the end. The route reports the error.
     await resolvedTenant?.catch(() => {});
     await authenticateCaller();
   };
   const hasBody = route.body !== undefined && request.body !== null;
   if (!hasBody && (route.method !== "GET" || caller.tenants)) await reauthorize();
   const checkedRequest = hasBody ? withFinalCheck(request, reauthorize) : request;
-  // 5. The route.
   try {
     return withHeaders(
       options,
@@ -102,7 +101,7 @@ async function serveRoute(options: AdminOptions, route: Route, c: Context<Bindin
   }
 }
 
-/** Hands out the end of the body only when `check` lets it pass: its sender decides how long it takes. */
+/** Delivers the end of the body only if `check` passes: the sender decides how long the body takes. */
 function withFinalCheck(request: Request, check: () => Promise<void>): Request {
   const flush = async () =>
     check().catch((error: unknown) => {
@@ -113,7 +112,7 @@ function withFinalCheck(request: Request, check: () => Promise<void>): Request {
   return new Request(request.url, { method, headers, body: request.body?.pipeThrough(checkedBody) ?? null });
 }
 
-/** 405 for a path that exists with another method, else 404. */
+/** 405 for a path that exists with another method, otherwise 404. */
 function unknownRouteProblem(method: string, path: string): ProblemError {
   const mountOptions = path.replace(/^.*?\/v1(?=\/)/, "").replace(/\/$/, "");
   const allowed = ROUTES.filter((route) => patternOf(route.path).test(mountOptions)).map((route) => route.method);
@@ -132,14 +131,16 @@ const CORS = {
   "access-control-max-age": "86400",
 };
 
-/** The origin of a page that may call; undefined: no browser's page calls; false: one that may not. */
+/**
+ * The Origin of a page that may call. undefined: the request has no Origin header. false: the Origin is not allowed.
+ */
 function allowedOriginOf(options: AdminOptions, c: Context<Bindings>): string | false | undefined {
   const origin = c.req.header("origin");
   if (origin === undefined) return undefined;
   return (options.originAllowed?.(origin, c.env) ?? false) && origin;
 }
 
-/** Keeps answers out of caches, and lets a browser's page read them where its origin is allowed. */
+/** Keeps answers out of caches, and adds CORS headers for an allowed Origin. */
 function withHeaders(options: AdminOptions, c: Context<Bindings>, response: Response): Response {
   const { headers } = response;
   if (!headers.has("cache-control")) headers.set("cache-control", "no-store");

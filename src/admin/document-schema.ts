@@ -1,5 +1,5 @@
-// Owns the schema of a tenant document: shapes, sizes, and which texts are names. What members say about each other is
-// checked where a document meets its bases and the Worker's tools.
+// The schema of a tenant document: shapes, sizes and names. Rules across members are checked later, against the
+// document's bases and the Worker's tools.
 
 import * as z from "zod";
 import { TENANT_EVENTS } from "../tenants/object/tenant-events.ts";
@@ -31,7 +31,7 @@ import {
   integer,
 } from "./schema-parts.ts";
 
-/** Each limit that a tenant may have of its own, within what the table allows. */
+/** Each limit that a tenant may set, within the range in the table of limits. */
 const LIMIT_SCHEMAS = Object.fromEntries(
   TENANT_LIMITS.map((name) => [name, integer(LIMITS[name].least, LIMITS[name].most)]),
 ) as Readonly<Record<TenantLimit, ReturnType<typeof integer>>>;
@@ -110,7 +110,7 @@ export const DocumentPrompt = object(promptMembers, promptOptions).meta({
 });
 
 const Hostname = matchingUpTo(/^(?=.*\.)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])$/, "a lower-case host name with a dot", 253);
-/** In each answer of 2026-07-28, which says whose it is. */
+/** The icon is part of each answer of MCP 2026-07-28, which identifies the server. */
 const Icon = matchingUpTo(/^https:\/\//, "begins with https://", 500);
 
 const UpstreamHost = matchingUpTo(
@@ -192,7 +192,7 @@ const Login = object(
   },
 );
 
-/** Members that a base has too. */
+/** Members that a tenant document and a base document share. */
 const baseMembers = {
   title: Text,
   description: Text,
@@ -244,7 +244,7 @@ export const Document = object(
   },
 );
 
-/** A document that many tenants extend: it lacks the members that only one tenant can have. */
+/** A document that many tenants extend. It lacks the members that only one tenant can have. */
 export const BaseDocument = object(
   {},
   { ...baseMembers, bind: list(z.enum(BINDABLE), { max: BINDABLE.length, isDistinct: true }) },

@@ -1,4 +1,4 @@
-// What an endpoint of the admin API declares of itself, apart from what serves it: clients know no more than this.
+// The declaration of an admin API endpoint, without its handler. Clients see only this part.
 
 import * as z from "zod";
 import type { Role } from "./contract.ts";
@@ -11,7 +11,10 @@ const OWNER: readonly AdminRole[] = ["owner"];
 const WRITERS: readonly AdminRole[] = ["owner", "operator"];
 const READERS: readonly AdminRole[] = [...WRITERS, "auditor"];
 
-/** The roles that may use an endpoint. `authorize` lets a tenant-admin in only where the path names one of its tenants. */
+/**
+ * The roles that may call an endpoint. `authorizeRoute` admits a tenant-admin only if the path names one of its
+ * tenants.
+ */
 export const ROLES = {
   owner: OWNER,
   ownerRead: [...OWNER, "auditor"],
@@ -25,9 +28,9 @@ export interface EndpointReply {
   readonly status: number;
   /** undefined: no body. */
   readonly schema?: z.ZodType;
-  /** application/json when absent. */
+  /** Defaults to application/json. */
   readonly mediaType?: string;
-  /** The only answer to a request with `dryRun`, and to no other. */
+  /** The only answer to a request with `dryRun`, and to no other request. */
   readonly isOfDryRun?: true;
   readonly about: string;
 }
@@ -35,14 +38,14 @@ export interface EndpointReply {
 export interface AdminEndpoint {
   readonly summary: string;
   readonly roles: readonly AdminRole[];
-  /** Whoever has a key of the tenant calls it with that, and nobody with another token. */
+  /** The endpoint takes a key of the tenant and no other token. */
   readonly isForKeys?: true;
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   /** "stream": raw bytes, which the handler reads. */
   readonly body?: z.ZodType | "stream";
   readonly replies: readonly EndpointReply[];
-  /** Headers that the description names. The handler reads them itself. */
+  /** Conditional headers for the description. The handler reads them itself. */
   readonly conditions?: readonly ("If-Match" | "If-None-Match")[];
 }
 
@@ -50,7 +53,7 @@ export type Method = "GET" | "POST" | "PUT" | "DELETE";
 /** The method, and the path below /admin/v1 with {name} for parameters. */
 export type EndpointName = `${Method} /${string}`;
 
-/** Keeps the type of each of them. */
+/** Preserves the literal type of each endpoint. */
 export function defineEndpoints<const T extends Readonly<Record<EndpointName, AdminEndpoint>>>(table: T): T {
   return table;
 }
@@ -70,7 +73,6 @@ export const PageQuery = {
   limit: IntegerParam(1000, 1).default(100),
 };
 
-/** An answer of lines of JSON, one text a line. */
 export const LINES_TYPE = "application/x-ndjson";
 
 export function linesReply<const S extends z.ZodType>(schema: S, about: string) {

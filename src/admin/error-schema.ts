@@ -1,5 +1,5 @@
-// Owns how the contract shows what went wrong: to who asked, to who looks for it later, and counted. Refuses logic; what clients
-// may import is exported by contract.ts.
+// How the contract shows errors: in an answer, in the error log, and as counts. contract.ts exports the schemas that
+// clients may import.
 
 import * as z from "zod";
 import { object, Timestamp } from "./schema-parts.ts";
@@ -20,13 +20,13 @@ export const MetricsShape = object(
   { levels: z.record(z.string(), z.int()) },
 );
 
-/** A member that is wrong, and the rule that it breaks. */
+/** A wrong member, and the rule that its value breaks. */
 export const FieldRules = z.array(object({ field: z.string(), rule: z.string() }));
 
-/** What was taken, and may not be what was meant: a pattern that matches nothing, a name that is nobody's yet. */
+/** Input that was accepted but may be a mistake: a pattern that matches nothing, or a name that does not exist yet. */
 export const warningMembers = { warnings: FieldRules } as const;
 
-/** RFC 9457. */
+/** Problem details, RFC 9457. */
 export const Problem = object(
   { type: z.string(), title: z.string(), status: z.int() },
   { detail: z.string(), errors: FieldRules, requestId: z.string() },

@@ -1,16 +1,22 @@
-// Owns reading conditional headers. https://www.rfc-editor.org/rfc/rfc9110#section-13.1
+// Conditional headers. https://www.rfc-editor.org/rfc/rfc9110#section-13.1
 
 import { invalidFields, ProblemError } from "./problem.ts";
 
 const ETAG_LIST = /^(?:W\/)?"[\x21\x23-\x7e]*"(?:\s*,\s*(?:W\/)?"[\x21\x23-\x7e]*")*$/;
 
-/** Tags without quotes, "*" for any; null where the header is absent. Weak tags match no write and are left out. */
+/**
+ * Tags without quotes, "*" for any; null if the header is absent. Weak tags are left out because If-Match compares
+ * strongly.
+ */
 export function ifMatchOf(request: Request): readonly string[] | null {
   const tags = tagsOf(request, "if-match");
   return tags?.filter((tag) => !tag.startsWith("W/")).map((tag) => (tag === "*" ? tag : tag.slice(1, -1))) ?? null;
 }
 
-/** Whether a write has `If-None-Match: *`: there must be nothing yet. Throws for any other value of that header. */
+/**
+ * Whether a write has `If-None-Match: *`, which demands that nothing exists yet. Throws for any other value of that
+ * header.
+ */
 export function ifAbsentOf(request: Request): boolean {
   const tags = tagsOf(request, "if-none-match");
   if (tags === null) return false;
@@ -18,7 +24,7 @@ export function ifAbsentOf(request: Request): boolean {
   return true;
 }
 
-/** Whether a reader has this version already, by its If-None-Match. */
+/** Whether the client has this version already, by its If-None-Match. */
 export function matchesIfNoneMatch(request: Request, etag: string): boolean {
   const tags = tagsOf(request, "if-none-match");
   return tags?.some((tag) => tag === "*" || tag.replace(/^W\//, "") === quoteEtag(etag)) ?? false;
@@ -28,7 +34,7 @@ export function quoteEtag(tag: string | number): string {
   return `"${tag}"`;
 }
 
-/** The refusal of a write whose condition does not hold. `current`: the tag that is there now; null: nothing is. */
+/** The error for a write whose condition does not hold. `current`: the tag that exists now; null: nothing does. */
 export function preconditionFailed(current: string | number | null): ProblemError {
   const detail = current === null ? "There is nothing under this name" : `It is at ${quoteEtag(current)} now`;
   return new ProblemError("precondition-failed", {

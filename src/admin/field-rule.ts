@@ -1,12 +1,8 @@
-// What every error of a field says, and how many of them one answer has.
-
-/** A member that is wrong, or deserves a second look. */
+/** A member that is wrong, or deserves a review. */
 export interface FieldRule {
-  /** The path of the member. */
   readonly field: string;
-  /** What holds for it. */
   readonly rule: string;
 }
 
-/** The most that one answer lists. Whoever finds errors looks for one more, by which it shows that there are others. */
+/** The most errors that one answer lists. Validation collects one more, which shows that the list is truncated. */
 export const MAX_ERRORS = 100;

@@ -1,10 +1,13 @@
-// Owns the shapes of what people let clients do, and of those clients. Refuses logic; what clients of this API may import is
-// exported by contract.ts.
+// Grants that people gave to clients, and those clients. contract.ts exports the schemas that clients of this API may
+// import.
 
 import * as z from "zod";
 import { NullableText, object, Timestamp } from "./schema-parts.ts";
 
-/** What a person let a client do. `deny`: the tools that they left out; `allow`: only these, and none that come later; `toolsOnly`: no prompts and resources. */
+/**
+ * The access that a person granted to a client. `deny`: tools that the person excluded. `allow`: only these tools,
+ * and none added later. `toolsOnly`: no prompts and no resources.
+ */
 export const GrantShape = object({
   id: z.string(),
   client: object({ id: z.string(), name: z.string() }),
@@ -21,7 +24,10 @@ export const GrantShape = object({
   expires: Timestamp,
 });
 
-/** `document`: its id is the URL of its metadata; else it registered, under a name of its choice. */
+/**
+ * `document`: the client's id is the URL of its metadata. `registered`: the client registered, under a name of its
+ * own choice.
+ */
 export const LoginClientShape = object({
   id: z.string(),
   kind: z.enum(["registered", "document"]),

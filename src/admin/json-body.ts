@@ -1,5 +1,5 @@
-// Owns reading a JSON body: within a size and a depth, without members that name something twice, which parsers resolve
-// each in their own way, and without halves of surrogate pairs, which no storage keeps. Refuses before anything is looked at.
+// Reads a JSON body within a size and a depth, and rejects ambiguous input before anything looks at it. Parsers
+// disagree on repeated members, and no storage keeps lone surrogates.
 
 import { countContainers } from "../mcp-client/json-text.ts";
 import { MAX_CONTAINERS } from "../protocol/jsonrpc.ts";
@@ -7,7 +7,6 @@ import { MESSAGE_MIN_RATE, RequestBody } from "../streams/request-body.ts";
 import { throwBodyError, invalidFields, ProblemError, unreadBodyProblem } from "./problem.ts";
 
 export const MAX_JSON_BYTES = 2 * 1024 * 1024;
-/** How many objects and arrays may stand inside each other. */
 const MAX_DEPTH = 64;
 
 export async function readJson(request: Request): Promise<unknown> {
@@ -23,7 +22,7 @@ export async function readJson(request: Request): Promise<unknown> {
   try {
     value = JSON.parse(text);
   } catch {
-    // The parser's own words quote what stands around the mistake, which may be the value of a secret.
+    // The parser's own message quotes the text around the mistake, which may be the value of a secret.
     throw new ProblemError("bad-request", { detail: "The body is not JSON" });
   }
   checkJsonText(text);
@@ -47,20 +46,23 @@ async function readJsonText(request: Request): Promise<string> {
 }
 
 interface OpenContainer {
-  /** The names that an object had so far; undefined: it is an array. */
+  /** The names of an object's members so far; undefined: the container is an array. */
   readonly keys: Set<string> | undefined;
-  /** The name or the number of the member or element that is being read. */
+  /** The name or the index of the member or element that is being read. */
   position: string | number;
 }
 
 const JSON_TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]/g;
 
-/** Only as an escape: what is UTF-8 has no half of a pair in it. */
+/** Only an escape can encode a lone surrogate: UTF-8 cannot. */
 const SURROGATE_ESCAPE = /\\ud[89a-f]/i;
-/** The rule for every text that is stored. */
+/** The rule for every stored text. */
 export const WELL_FORMED_RULE = "must be text without half of a surrogate pair";
 
-/** Refuses repeated names, deep nesting and broken texts, in one pass over brackets and strings. `text` must be JSON. */
+/**
+ * Rejects repeated names, deep nesting and lone surrogates, in one pass over brackets and strings. `text` must be
+ * JSON.
+ */
 function checkJsonText(text: string): void {
   const path: OpenContainer[] = [];
   let last = "";
@@ -76,7 +78,7 @@ function checkJsonText(text: string): void {
   }
 }
 
-/** What is too large is Infinity here, and would be null where it is stored. */
+/** A number that is too large parses as Infinity, and would be stored as null. */
 function isStorable(value: unknown): boolean {
   if (typeof value === "number") return Number.isFinite(value);
   return typeof value !== "object" || value === null || Object.values(value).every(isStorable);
@@ -86,7 +88,7 @@ function nextElement(container: OpenContainer | undefined): void {
   if (typeof container?.position === "number") container.position += 1;
 }
 
-/** `token`: as JSON writes it. */
+/** `token`: a string as JSON source, with quotes and escapes. */
 function checkWellFormed(path: readonly OpenContainer[], token: string): void {
   if (SURROGATE_ESCAPE.test(token) && !(JSON.parse(token) as string).isWellFormed()) {
     throw invalidFields([pathOf(path), WELL_FORMED_RULE]);

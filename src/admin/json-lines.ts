@@ -1,8 +1,11 @@
-// Owns answers that are lines of JSON, one text a line, made page by page as they are read.
+// Answers of newline-delimited JSON, produced page by page as the client reads.
 
 import { LINES_TYPE } from "./endpoint.ts";
 
-/** `next`: the lines that come next, until there are none. The first are read before the answer begins, so it can fail. */
+/**
+ * `next` returns the next lines, and an empty list at the end. The first page is read before the answer begins, so
+ * that an error still gets its status.
+ */
 export async function respondLines(next: () => Promise<readonly unknown[]>): Promise<Response> {
   const encoder = new TextEncoder();
   let page: readonly unknown[] | undefined = await next();

@@ -1,5 +1,3 @@
-// Owns the shapes of a tenant's limits, as the admin API shows and takes them.
-
 import * as z from "zod";
 import { NullableTimestamp, object } from "./schema-parts.ts";
 
@@ -11,9 +9,9 @@ export const LimitShape = object({
   about: z.string(),
   setBy: z.enum(["tenant", "base", "code", "worker", "default"]),
   raisedBy: z.enum(["operator", "tenant", "author"]),
-  /** null: only counted where calls come in. */
+  /** null: use is counted only in the isolates that take the calls. */
   used: z.nullable(z.int()),
-  /** When somebody met it last; noted once an hour. */
+  /** When a caller reached the limit last; recorded once an hour. */
   met: NullableTimestamp,
 });
 

@@ -1,4 +1,4 @@
-// Owns the OpenAPI 3.1 description of the admin API, made from the very schemas that validate it.
+// The OpenAPI 3.1 description of the admin API, generated from the schemas that validate requests.
 // https://spec.openapis.org/oas/v3.1.1
 
 import * as z from "zod";
@@ -48,7 +48,7 @@ export function describeRoutes(routes: readonly Route[], version: string, path =
 
 type WrittenSchema = z.core.JSONSchema.BaseSchema;
 
-/** All schemas of the routes as JSON Schema, in which what is among the components is referred to by its name. */
+/** All schemas of the routes as JSON Schema, with references to the named components. */
 class SchemaWriter {
   readonly #ids = z.registry<{ id: string }>();
   readonly #schemaFor: Readonly<Record<string, Json>>;
@@ -79,7 +79,7 @@ function schemasOf({ params, query, body, replies }: Route): z.ZodType[] {
   return [params, query, ...bodySchemas, ...replies.flatMap(({ schema }) => schema ?? [])];
 }
 
-/** The document says both where it must. JSON leaves them out. */
+/** The OpenAPI document sets both keys where it must. JSON omits undefined members. */
 const OMITTED_KEYS = { $id: undefined, $schema: undefined };
 
 const refOf = (id: string) => `#/components/schemas/${id}`;

@@ -1,6 +1,6 @@
-// Owns who calls the admin API and what they may: from a token to a caller, and from a caller's role to a route. An
-// operator is looked up at every request, so that one who was removed is out at once; who signed in elsewhere has what
-// their token says, until it ends.
+// Authenticates callers of the admin API and authorizes them for a route. Operators are looked up at every request,
+// so a removed operator loses access at once. A person who signed in elsewhere keeps the access in their token until
+// it expires.
 
 import { hashToken, keyIdOf } from "../auth/api-key.ts";
 import { insecureTransportError } from "../auth/origin.ts";
@@ -17,18 +17,24 @@ import { platformStubOf } from "./platform/platform-stub.ts";
 import { ProblemError } from "./problem.ts";
 import type { AdminEnv, AdminOptions, Route } from "./route.ts";
 
-/** Names that the audit log uses for callers without an operator's record: no operator may have one. */
+/** Names that the audit log uses for callers without an operator record. No operator may have one. */
 export const RESERVED_NAMES: readonly string[] = [...OWNER_TOKENS.map(({ caller }) => caller.name), "code"];
 
-/** Of tokens that nobody knew here so far: the platform's object is asked about each. Bound: the limiter's own, by address. */
+/**
+ * Counts tokens that this isolate does not know yet: each costs a call to the platform object. Bound: the limiter's
+ * own, by address.
+ */
 const limiter = new RateLimiter();
-/** Hashes of operators' tokens. These are not counted: behind an address that tries too often, operators go on. Bound: 1,000. */
+/**
+ * Hashes of known operator tokens. They are not counted, so operators keep access from an address that tries too
+ * often. Bound: 1,000.
+ */
 const knownTokenHashes = new LruMap<boolean>(1000);
 
-/** As the admin API's own sign-in sees it: no key has dots. */
+/** Recognizes a token for the admin API's own sign-in. Keys contain no dots. */
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 
-/** Who is asked about people, and with what; undefined: the Worker has no feature that knows them. */
+/** The feature that signs people in, and its context; undefined: the Worker has no such feature. */
 export function operatorSignInOf(
   { features = [], onError }: AdminOptions,
   env: AdminEnv,
@@ -42,7 +48,10 @@ export function operatorSignInOf(
   );
 }
 
-/** Throws `unauthorized` for a token that is missing, unknown or expired, and by plain http for any; `limited` for who tries too often. */
+/**
+ * Throws `unauthorized` for a token that is missing, unknown or expired, `plain-http` for any token over plain HTTP,
+ * and `limited` for an address that tries too often.
+ */
 export async function authenticateOperator(
   request: Request,
   { env, options }: { readonly env: AdminEnv; readonly options: AdminOptions },
@@ -81,7 +90,7 @@ async function authenticateWithSignIn(
   throw new AppError("busy", { message, retryAfter: 5 });
 }
 
-/** Only who has a weak token is told that it is one. */
+/** Only the holder of a weak token learns that it is weak. */
 async function ownerByToken(hash: string, env: AdminEnv): Promise<OperatorCaller | undefined> {
   for (const owner of OWNER_TOKENS) {
     const token = env[owner.variable];
@@ -93,7 +102,7 @@ async function ownerByToken(hash: string, env: AdminEnv): Promise<OperatorCaller
   return undefined;
 }
 
-/** Compares hashes, so that the time it takes tells nothing about the secret. */
+/** Compares hashes, so that the duration reveals nothing about the secret. */
 async function matchesSecret(hash: string, secret: string | undefined): Promise<boolean> {
   return secret !== undefined && secret !== "" && hash === (await hashToken(secret));
 }
@@ -102,12 +111,12 @@ function unauthorized(detail: string): ProblemError {
   return new ProblemError("unauthorized", { detail, headers: { "www-authenticate": 'Bearer realm="tenantry admin"' } });
 }
 
-/** Throws `forbidden` where the caller's role or tenants do not allow the route. */
+/** Throws `forbidden` if the caller's role or tenants do not allow the route. */
 export function authorizeRoute(caller: OperatorCaller, route: Route, params: Readonly<Record<string, string>>): void {
   if (!route.roles.includes(caller.role)) {
     throw new ProblemError("forbidden", { detail: `This takes one of the roles ${route.roles.join(", ")}` });
   }
-  // The same answer whether the tenant exists or not: they must not learn which others do.
+  // The answer is the same whether the tenant exists or not: a tenant-admin must not learn which other tenants exist.
   if (caller.tenants !== null && params["id"] !== undefined && !caller.tenants.includes(params["id"])) {
     throw new ProblemError("forbidden", { detail: "This tenant is not one of yours" });
   }

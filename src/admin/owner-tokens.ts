@@ -1,11 +1,11 @@
-// Owns the owners' tokens that a Worker is told by its variables. Refuses one that could be guessed: whoever has it has
+// The owner tokens in the Worker's variables. A token that could be guessed is refused: its holder has access to
 // every tenant.
 
 import type { OperatorCaller } from "../deployment/operator-sign-in.ts";
 import type { AdminEnv } from "./route.ts";
 
 const MIN_CHARACTERS = 32;
-/** Of 32 random hexadecimal digits, fewer are different less than once in a million times. */
+/** 32 random hexadecimal digits have fewer distinct characters less than once in a million times. */
 const MIN_DISTINCT_CHARACTERS = 8;
 
 interface OwnerToken {
@@ -18,7 +18,7 @@ export const OWNER_TOKENS: readonly OwnerToken[] = [
   { variable: "DEV_ADMIN_TOKEN", caller: { name: "development", role: "owner", tenants: null } },
 ];
 
-/** Why a token is not accepted, without a word of it; undefined: it is. */
+/** Why a token is not accepted, without quoting any of it; undefined: accepted. */
 export function tokenWeakness(token: string): string | undefined {
   if (token.length < MIN_CHARACTERS) return `it has fewer than ${MIN_CHARACTERS} characters`;
   if (new Set(token).size < MIN_DISTINCT_CHARACTERS)
@@ -26,7 +26,7 @@ export function tokenWeakness(token: string): string | undefined {
   return isRepeated(token) ? "it is a shorter text, repeated" : undefined;
 }
 
-/** A text that is found in itself, moved by less than its length, is made of equal parts. */
+/** A text that occurs within itself, shifted by less than its length, consists of equal parts. */
 function isRepeated(text: string): boolean {
   return (text + text).indexOf(text, 1) < text.length;
 }
@@ -39,12 +39,12 @@ const NO_OWNER_TOKEN =
   "The Worker has no ADMIN_TOKEN. Set one of 32 random characters or more: npx wrangler secret put ADMIN_TOKEN, " +
   "on your machine a line ADMIN_TOKEN=... in .dev.vars, and start wrangler dev again";
 
-/** What is said to whoever cannot sign in because nobody set an owner's token; undefined: somebody did. */
+/** The message for a caller who cannot sign in because the Worker has no owner token; undefined: it has one. */
 export function missingOwnerToken(env: AdminEnv): string | undefined {
   return OWNER_TOKENS.some(({ variable }) => env[variable]) ? undefined : NO_OWNER_TOKEN;
 }
 
-/** Who set a weak token, or none, finds it in the log of each isolate, once and before they try it. */
+/** Logs a weak or missing token once in each isolate, before anyone tries to use it. */
 export function createOwnerTokenWarning(onError: ((error: unknown) => void) | undefined): (env: AdminEnv) => void {
   const warned = new Set<string>();
   return (env) => {

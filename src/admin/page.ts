@@ -1,4 +1,4 @@
-// Owns pages of lists: opaque cursors, each good for its own list only.
+// Pages of lists, with opaque cursors that each work for their own list only.
 
 import { decodeCursor, encodeCursor, paginate } from "../protocol/cursor.ts";
 import { invalidFields } from "./problem.ts";
@@ -13,7 +13,7 @@ export interface ListPage<T> {
   readonly cursor?: string;
 }
 
-/** A page of a list that is short enough to be in memory whole. */
+/** A page of a list that is short enough to be in memory as a whole. */
 export function paginateArray<T>(list: string, all: readonly T[], { cursor, limit }: PageParams): ListPage<T> {
   const page = paginate(list, all, cursor, limit);
   if (!page) throw foreignCursor();
@@ -21,12 +21,12 @@ export function paginateArray<T>(list: string, all: readonly T[], { cursor, limi
   return nextCursor === undefined ? { items } : { items, cursor: nextCursor };
 }
 
-/** Of a place that is a number. */
+/** For a list whose position is a number. */
 export const NUMBER_POSITION = /^\d{1,15}$/;
 
 /**
- * The place in the list after which the page begins; undefined: the start. Throws for a cursor of another list, and for one whose
- * place is not of this form.
+ * The position after which the page begins; undefined: the start. Throws for a cursor of another list, or a position
+ * of another form.
  */
 export function parsePosition(list: string, { cursor }: PageParams, form = /^/): string | undefined {
   if (cursor === undefined) return undefined;
@@ -35,7 +35,7 @@ export function parsePosition(list: string, { cursor }: PageParams, form = /^/):
   return position;
 }
 
-/** `rows` has one more than the page when there is a next one. */
+/** `rows` has one more than the page if there is a next page. */
 export function paginateRows<T>(list: string, rows: readonly T[], limit: number, at: (row: T) => string): ListPage<T> {
   const items = rows.slice(0, limit);
   const last = items.at(-1);

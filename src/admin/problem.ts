@@ -1,5 +1,5 @@
-// Owns every refusal of the admin API: one table of problems, one error to throw, and the one place that turns whatever
-// was thrown into an answer. https://www.rfc-editor.org/rfc/rfc9457
+// All errors of the admin API: a table of problems, one error class, and the one place that turns a thrown error into
+// an answer. https://www.rfc-editor.org/rfc/rfc9457
 
 import { requestIdOf } from "../telemetry/request-id.ts";
 import type { ErrorContext } from "../telemetry/error-line.ts";
@@ -55,7 +55,7 @@ export function invalidFields(...errors: readonly (readonly [field: string, rule
   return new ProblemError("invalid-input", { errors: errors.map(([field, rule]) => ({ field, rule })) });
 }
 
-/** `near`: what was meant, where something there is called nearly so. */
+/** `suggestion`: an existing name that is close to the one in the request. */
 export function notFound(what: string, suggestion?: string): ProblemError {
   return new ProblemError("not-found", {
     detail: `There is no ${what}${suggestion ? `: did you mean ${suggestion}?` : ""}`,
@@ -66,7 +66,6 @@ export function missingFeature(needed: string): ProblemError {
   return new ProblemError("conflict", { detail: `${needed}, which this Worker does not have` });
 }
 
-/** Why a body was not taken in. */
 export function unreadBodyProblem(state: Exclude<BodyState, "whole">, tooLarge: ProblemError): ProblemError {
   if (state === "more") return tooLarge;
   if (state === "tooSlow") return new ProblemError("too-slow");
@@ -76,14 +75,14 @@ export function unreadBodyProblem(state: Exclude<BodyState, "whole">, tooLarge: 
   });
 }
 
-/** A body whose sender is not let in any more, or of whom nobody could be asked: `cause` says so. */
+/** The body is rejected because its sender lost access, or access could not be checked. `cause` says which. */
 export class BodyRejected extends Error {
   constructor(cause: unknown) {
     super("the body is not taken", { cause });
   }
 }
 
-/** Whoever sent it left in the middle, which is no fault of ours, or said that there would be more. */
+/** The client disconnected in the middle, or announced a longer body. Neither is an error of the server. */
 export function throwBodyError(error: unknown): never {
   if (error instanceof BodyRejected) throw error.cause;
   throw new ProblemError("bad-request", { detail: "The body breaks off before its end" });
@@ -93,7 +92,7 @@ export function problemStatus(key: ProblemKey): number {
   return PROBLEMS[key].status;
 }
 
-/** `onError` hears of errors that are not problems. The caller is told only the id of the request. */
+/** `onError` receives errors that are not problems. The caller learns only the request id. */
 export function respondProblem(
   error: unknown,
   request: Request,
@@ -116,19 +115,22 @@ export function respondProblem(
   return Response.json(body, { status, headers: { "content-type": "application/problem+json", ...headers } });
 }
 
-/** Whoever mends a hundred asks again, and an answer is not much larger than what was sent. */
+/**
+ * Truncates long lists: a caller who fixes a hundred errors sends the request again, and an answer must not be much
+ * larger than its request.
+ */
 function truncationNote(errors: readonly FieldRule[] = []): string | undefined {
   return errors.length > MAX_ERRORS ? `These are the first ${MAX_ERRORS} errors, there are more` : undefined;
 }
 
-/** As the platform words it, also where an object was told so. */
+/** The platform's wording of KV errors, also as a Durable Object passes it on. */
 function isKvError(error: unknown): boolean {
   return error instanceof Error && /^KV [A-Z]+ failed: /.test(error.message);
 }
 
 function problemOf(error: unknown): Pick<ProblemError, "key" | "about"> {
   if (error instanceof ProblemError) return error;
-  // Another tenant may have the name by now: what was asked for is not there.
+  // Another tenant may have the name by now, so the tenant of this request is gone.
   if (isUnknownTenant(error)) return notFound("such tenant any more");
   const busy = isTransientError(error) || isKvError(error) || (error instanceof AppError && error.key === "busy");
   if (!busy) return { key: "internal", about: {} };

@@ -1,11 +1,11 @@
-// Owns the shapes of what is noted of a tenant's calls, as the admin API gives it out.
+// Usage, recorded calls and webhook states, as the admin API returns them.
 
 import * as z from "zod";
 import { object, Timestamp } from "./schema-parts.ts";
 
 /**
- * A line of a tenant's use: how often something was called from `from` to `to`. `closed`: it never changes any more, and its
- * `id` is of it alone, so who takes it twice knows.
+ * One line of a tenant's usage: the number of calls from `from` to `to`. A `closed` line never changes again. `id`
+ * is unique, so a consumer that reads a line twice can tell.
  */
 export const UsageLineShape = object({
   id: z.string(),
@@ -14,7 +14,7 @@ export const UsageLineShape = object({
   to: Timestamp,
   profile: z.nullable(z.string()),
   kind: z.enum(["tool", "prompt", "resource", "request"]),
-  /** null: of no one name. */
+  /** null: the line covers calls without a name. */
   name: z.nullable(z.string()),
   upstream: z.nullable(z.string()),
   calls: z.int(),
@@ -28,8 +28,8 @@ export const UsageLineShape = object({
 const chainLinkMembers = { sequence: z.int(), hash: z.string() } as const;
 
 /**
- * A line of recorded calls. `hash` is the SHA-256, in hex, of the one before, a line feed, and `entry` as JSON without blanks.
- * `anchor`: what the next one hangs on; `head`: the newest that the server knows of.
+ * A line of recorded calls. `hash` is the SHA-256, in hex, of the previous hash, a line feed, and `entry` as JSON
+ * without whitespace. `anchor`: the link that the next line extends. `head`: the newest link that the server knows.
  */
 export const RecordedLine = z.discriminatedUnion("kind", [
   object({ kind: z.literal("anchor"), ...chainLinkMembers }),
@@ -37,7 +37,7 @@ export const RecordedLine = z.discriminatedUnion("kind", [
   object({ kind: z.literal("head"), ...chainLinkMembers }),
 ]);
 
-/** `events`: null: all. `waiting`: messages that somebody does not have yet; `dropped`: that were given up. */
+/** `events`: null: all. `waiting`: messages not delivered yet. `dropped`: messages that were given up. */
 export const WebhooksShape = object({
   items: z.array(
     object({ name: z.string(), url: z.string(), events: z.nullable(z.array(z.string())), enabled: z.boolean() }),
@@ -46,7 +46,7 @@ export const WebhooksShape = object({
   dropped: z.int(),
 });
 
-/** `status`: null: there was no answer. */
+/** `status`: null if there was no answer. */
 export const WebhookTestResult = object({
   delivered: z.boolean(),
   status: z.nullable(z.int()),

@@ -1,12 +1,12 @@
-// Owns the shapes of what waits for approval of an upstream, and of the decisions on it. Refuses logic; what clients may
-// import is exported by contract.ts.
+// Definitions that wait for approval, and the decisions on them. contract.ts exports the schemas that clients may
+// import.
 
 import * as z from "zod";
 import { list, object, textUpTo, Timestamp } from "./schema-parts.ts";
 
 const FieldChange = object({ field: z.string() }, { before: z.unknown(), after: z.unknown() });
 
-/** `digest` is what a decision names; `approved`: the digest of what is in force instead. */
+/** `digest`: identifies the definition in a decision. `approved`: the digest of the definition in force instead. */
 export const PendingDefinitionShape = object(
   {
     kind: z.string(),
@@ -22,7 +22,7 @@ export const PendingDefinitionShape = object(
 );
 
 export const ReviewDecision = object({ digests: list(textUpTo(64, 1), { min: 1, isDistinct: true, max: 1000 }) });
-/** `effectiveAt` null: nothing was listed of the upstream yet, so nothing changes before it is read. */
+/** `effectiveAt`: null if the upstream was never listed, so that nothing changes before it is read. */
 export const ReviewResult = object({
   decided: z.int(),
   waiting: z.int(),

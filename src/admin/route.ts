@@ -1,5 +1,5 @@
-// Owns what a route of the admin API is: one declaration from which it is registered, validated and described. Refuses
-// unknown and repeated parameters: a flag that is spelled wrong must not pass for one that was not given.
+// A route of the admin API: registration, validation and description from one declaration. Unknown and repeated
+// parameters are errors: a misspelt flag must not count as absent.
 
 import type * as z from "zod";
 import type { TenantResolver } from "../deployment/tenant-resolver.ts";
@@ -22,44 +22,42 @@ import { ProblemError } from "./problem.ts";
 import type { AdminEndpoint, EndpointName, Method } from "./endpoint.ts";
 import { object } from "./schema-parts.ts";
 
-/** What the admin API needs of a Worker's bindings. */
 export interface AdminEnv extends DirectoryEnv, HostVars, OriginVars, SecretsKeyEnv {
-  /** The first owner's token: a Worker secret. */
+  /** The first owner token: a Worker secret. */
   readonly ADMIN_TOKEN?: string;
-  /** Set by `npm start` only. */
+  /** Set only by `npm start`. */
   readonly DEV_ADMIN_TOKEN?: string;
 }
 
 export interface AdminOptions {
-  /** Tenants that are declared in code: nobody makes them, and they cannot be deleted. */
+  /** Tenants declared in code. The API can neither create nor delete them. */
   readonly tenants: ReadonlyMap<string, Tenant<NewResource>>;
-  /** Where the author's function knows them instead. */
+  /** The author's function that declares tenants on demand. */
   readonly tenantResolver?: TenantResolver | undefined;
   readonly catalog: Catalog;
-  /** Features, whose tools and prompts a tenant has beside its own. */
+  /** Features whose tools and prompts a tenant has in addition to its own. */
   readonly features?: readonly BuiltInFeature[];
-  /** The path under which the Worker is mounted; the root when absent. */
+  /** The path under which the Worker is mounted. Defaults to the root. */
   readonly path?: string;
-  /** Whether a browser's page of this origin may call; when absent, none may. */
+  /** Whether a browser page of this origin may call. By default none may. */
   readonly originAllowed?: (origin: string, env: AdminEnv) => boolean;
-  /** Hears of errors of which callers are told no more than the request id. */
+  /** Receives the errors of which callers learn only the request id. */
   readonly onError?: (error: unknown, place?: ErrorContext) => void;
 }
 
-/** Which tenant a request means: the one that had the name before its body came. */
+/** The tenant of a request: the one that had the name before the body arrived. */
 export interface ResolvedTenant {
   /** null: declared in code. */
   readonly entry: DirectoryEntry | null;
   readonly created: TenantUid;
-  /** Of one in code: as it is declared. */
   readonly declared?: Tenant<NewResource> | undefined;
-  /** The author's function declared it once and does so no more: it can be shown and deleted, and nothing else. */
+  /** The author's function declared the tenant once and no longer does. It can only be shown and deleted. */
   readonly isOrphaned?: boolean;
 }
 
-/** What every handler gets, whatever its route. */
+/** The context of every handler, for any route. */
 export interface AdminContext {
-  /** Absent where the path names no tenant. Rejects where there is none of the name. */
+  /** Absent if the path names no tenant. Rejects if no tenant has the name. */
   readonly resolvedTenant?: Promise<ResolvedTenant> | undefined;
   readonly env: AdminEnv;
   readonly options: AdminOptions;
@@ -79,7 +77,6 @@ export interface RouteResponse {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An endpoint, and what serves it. */
 export interface Route extends Pick<AdminEndpoint, "summary" | "roles" | "isForKeys" | "replies" | "conditions"> {
   readonly method: Method;
   /** The path below /admin/v1, with {name} for parameters. */
@@ -95,7 +92,6 @@ type Member<E, Name extends string> = E extends { readonly [N in Name]: infer S 
 type ContextOf<E> = RouteContext<Member<E, "params">, Member<E, "query">, Member<E, "body">>;
 type Handler<E> = (context: ContextOf<E>) => Promise<RouteResponse | Response>;
 
-/** One route for each endpoint of a table. */
 export function defineRoutes<T extends Readonly<Record<EndpointName, AdminEndpoint>>>(
   table: T,
   handlers: { readonly [Name in keyof T]: Handler<T[Name]> },
@@ -137,14 +133,17 @@ function toResponse(answer: RouteResponse | Response): Response {
   return Response.json(body, { status, headers });
 }
 
-/** The value, with defaults. Throws a problem that names each field and its rule. */
+/** The value with defaults. Throws a problem that names each wrong field and its rule. */
 function parseParams<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const validated = validate(schema, value);
   if ("errors" in validated) throw new ProblemError("invalid-input", { errors: validated.errors });
   return validated.value;
 }
 
-/** As it was sent: members keep their order. Those of a document have the same paths alone and in what makes a tenant. */
+/**
+ * Returns the body as sent, so that members keep their order. A document's members have the same error paths alone
+ * and inside a new tenant.
+ */
 function validateBody(schema: z.ZodType, value: unknown): unknown {
   const validated = validate(schema, value);
   if (!("errors" in validated)) return value;
@@ -171,12 +170,12 @@ function parseQuery(request: Request, { shape }: z.ZodObject): unknown {
 interface ParameterDef {
   readonly type: string;
   readonly format?: string;
-  /** Of one that may be absent, and of a list. */
+  /** The wrapped schema of an optional value, or of a list. */
   readonly innerType?: z.core.$ZodType;
   readonly out?: z.core.$ZodType;
 }
 
-/** What a parameter is when it is there. */
+/** The type of a parameter's value, if present. */
 function typeOf(schema: z.core.$ZodType | undefined): string | undefined {
   const def: ParameterDef | undefined = schema?._zod.def;
   const inner = def?.innerType ?? def?.out;
@@ -186,7 +185,7 @@ function typeOf(schema: z.core.$ZodType | undefined): string | undefined {
 
 const BOOLEAN_TEXTS: Readonly<Record<string, boolean>> = { "1": true, true: true, "0": false, false: false };
 
-/** Parameters with half of a surrogate pair, which decoding would turn into other characters. */
+/** Parameters with a lone surrogate, which decoding would replace with other characters. */
 function malformedParams(search: string): FieldRule[] {
   const malformed = search
     .slice(1)
@@ -195,10 +194,10 @@ function malformedParams(search: string): FieldRule[] {
   return malformed.map((pair) => ({ field: [...new URLSearchParams(pair).keys()][0] ?? "", rule: WELL_FORMED_RULE }));
 }
 
-/** JavaScript reads more as a number: `0x10`, `1e2`, blanks, nothing at all. */
+/** JavaScript's `Number` also accepts `0x10`, `1e2`, whitespace and the empty text. */
 const DECIMAL_PATTERNS = { integer: /^\d+$/, number: /^\d+(?:\.\d+)?$/ } as const;
 
-/** Reads a parameter, which is text, as the type that its schema wants. The schema refuses what does not fit. */
+/** Converts a parameter's text to the type of its schema. Unconvertible text stays text, and the schema rejects it. */
 function parseParam(type: string, text: string): unknown {
   if (type === "number" || type === "integer") return DECIMAL_PATTERNS[type].test(text) ? Number(text) : text;
   return type === "boolean" && Object.hasOwn(BOOLEAN_TEXTS, text) ? BOOLEAN_TEXTS[text] : text;

@@ -1,5 +1,5 @@
-// What recurs in the contract: zod schemas with the rule that a person is told. What JSON Schema has a keyword for, and zod checks
-// another way, is in `meta`, from which the OpenAPI document is written.
+// Building blocks of the contract: zod schemas with rules worded for people. `meta` holds the JSON Schema keywords of
+// rules that zod checks in another way; the OpenAPI document uses them.
 
 import * as z from "zod";
 import { isObject } from "../protocol/jsonrpc.ts";
@@ -9,7 +9,7 @@ import { SECRET_NAME_RULE, secretNameOf } from "../tenants/document/secret-name.
 
 type Optional<M extends z.ZodRawShape> = { [Name in keyof M]: z.ZodExactOptional<M[Name]> };
 
-/** A closed object: with these members, and perhaps with those. */
+/** A closed object: required members, then optional ones. */
 export function object<R extends z.ZodRawShape>(members: R): z.ZodObject<R, z.core.$strict>;
 export function object<R extends z.ZodRawShape, O extends z.ZodRawShape>(
   members: R,
@@ -20,24 +20,23 @@ export function object(members: z.ZodRawShape, optional: z.ZodRawShape = {}): z.
   return z.strictObject({ ...members, ...Object.fromEntries(optionalMembers) });
 }
 
-/** `rule`: what a value of another type is told. A member that is missing is told that it is required. */
+/** `rule`: the message for a value of another type. A missing member gets "is required" instead. */
 export const typeError = (rule: string) => ({
   error: ({ code, input }: { code: string; input?: unknown }) =>
     code === "invalid_type" && input !== undefined ? rule : undefined,
 });
 
-/** A text of a pattern, and what one against it is told. */
 export function textMatching(pattern: RegExp, rule: string) {
   return z.string(typeError(rule)).regex(pattern, rule).meta({ "x-rule": rule });
 }
 
-/** A text of a pattern, of at most so many characters. */
+/** A text that matches a pattern, of at most `maxLength` UTF-16 code units. */
 export function matchingUpTo(pattern: RegExp, rule: string, maxLength: number) {
   const isLong = (text: string) => (text.length > maxLength ? atMost(maxLength, "character") : undefined);
   return withRule(textMatching(pattern, rule), isLong).meta({ maxLength });
 }
 
-/** A text of at most so many characters, not halves of them. */
+/** A text of at most `maxLength` characters, counted as whole characters rather than UTF-16 code units. */
 export function textUpTo(maxLength: number, minLength = 0) {
   return withRule(z.string(), (text) => {
     if (text.length < minLength) return atLeast(minLength, "character");
@@ -45,7 +44,6 @@ export function textUpTo(maxLength: number, minLength = 0) {
   }).meta({ maxLength, ...(minLength > 0 && { minLength }) });
 }
 
-/** A whole number within limits. */
 export function integer(minimum: number, maximum: number) {
   return z.int().min(minimum).max(maximum);
 }
@@ -53,9 +51,9 @@ export function integer(minimum: number, maximum: number) {
 export interface ListLimits {
   readonly max: number;
   readonly min?: number;
-  /** Refuses a text that is there twice. */
+  /** Rejects a repeated text. */
   readonly isDistinct?: true;
-  /** The member in which the items differ. */
+  /** The member that must differ between items. */
   readonly uniqueBy?: string;
 }
 
@@ -71,29 +69,29 @@ export function list<I extends z.ZodType>(item: I, { max, min = 0, isDistinct, u
 const mustDiffer = (nameOf: (item: unknown) => unknown, rule: string) => (items: readonly unknown[]) =>
   new Set(items.map(nameOf)).size === items.length ? undefined : rule;
 
-/** Members by name, at most so many. */
+/** Members by name, at most `max` of them. */
 export function record<N extends z.ZodType<string, string>, V extends z.ZodType>(name: N, value: V, max: number) {
   return bounded(z.record(name, value), { maxProperties: max });
 }
 
-/** The most that is looked for in one value; each fault counts at each level above it. */
+/** The most issues collected in one value. Each issue counts at each level above it. */
 const MAX_ISSUES = 1000;
 let issueCount = 0;
 
-/** Called before a value is validated. */
+/** Call before each validation. */
 export function resetIssueCount(): void {
   issueCount = 0;
 }
 
 /**
- * A list or record that is not looked into when enough is wrong, or when it has too many members. zod alone looks at everything: 0.8 MB
- * with 400,000 wrong patterns took it 3.4 s and 400 MB.
+ * A list or record that is skipped after enough issues, or if it has too many members. zod alone visits everything:
+ * 0.8 MB with 400,000 wrong patterns took 3.4 s and 400 MB.
  */
 function bounded<S extends z.ZodType>(schema: S, meta: { readonly maxProperties?: number } & z.GlobalMeta = {}) {
   const { maxProperties: max = Infinity } = meta;
   const counted = schema.refine(() => true, {
     when: ({ value, issues }) => {
-      // zod tries an optional member that is absent, too, and drops what it finds there.
+      // zod also tries an absent optional member, and drops the issues that it finds there.
       if (value !== undefined) issueCount += issues.length;
       return false;
     },
@@ -107,7 +105,7 @@ function bounded<S extends z.ZodType>(schema: S, meta: { readonly maxProperties?
   return z.preprocess(checkSize, counted).meta(meta);
 }
 
-/** With a check of its own, which says what is wrong. */
+/** Adds a check that returns its own message. */
 export function withRule<S extends z.ZodType>(schema: S, ruleOf: (value: z.output<S>) => string | undefined): S {
   return schema.check(({ value, issues }) => {
     const rule = ruleOf(value);
@@ -122,7 +120,7 @@ function countOf(count: number, what: string): string {
   return what === "" ? String(count) : `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
-/** RFC 3339, in UTC, with a Z at the end. */
+/** RFC 3339 in UTC, with a Z at the end. */
 export const Timestamp = withRule(z.string(), (text) =>
   ISO_UTC.test(text) && isDay(text) ? undefined : "a time in UTC such as 2026-11-22T10:00:00Z, on a day that exists",
 ).meta({ format: "date-time" });
@@ -146,7 +144,7 @@ export const Origin = withRule(z.string(), (text) =>
     : "an origin such as https://app.example.com, without a path",
 ).meta({ format: "origin" });
 
-/** Read without regard to case. */
+/** Secret names are case-insensitive. */
 export const SecretName = withRule(z.string(), (text) =>
   secretNameOf(text) === undefined ? SECRET_NAME_RULE : undefined,
 ).meta({ format: "secret-name" });

@@ -1,5 +1,5 @@
-// Owns what is offered in place of a name that is none, where a tenant may have written both it and all that there are: comparing
-// takes time, in which everybody waits. Refuses to look at all of very many, or at long ones.
+// Suggests the closest known name. Bounded, because a tenant may have written both sides and the comparison blocks
+// the isolate: long names and long lists are skipped.
 
 import { nearestName } from "../protocol/did-you-mean.ts";
 

@@ -1,5 +1,5 @@
-// Owns who calls with a tenant's own API key, at a route that takes one and no operator's token. Refuses keys that are suspended,
-// and says the same, as late, of a wrong key and of a tenant that is not there.
+// Authenticates a caller with a tenant's own API key, on routes that take no operator token. Suspended keys are
+// refused. A wrong key and a missing tenant get the same answer after the same time.
 
 import { hashToken, keyIdOf } from "../auth/api-key.ts";
 import { insecureTransportError } from "../auth/origin.ts";
@@ -13,12 +13,12 @@ import { createTenantHandle, resolveTenant, type TenantHandle } from "./services
 import { ProblemError } from "./problem.ts";
 import type { AdminEnv, AdminOptions, ResolvedTenant } from "./route.ts";
 
-/** What is served from this lease is this one answer. */
+/** The lease covers only this one answer. */
 const LEASE_MS = 50;
 
-/** How often an address may try in a minute: each time an object is asked. */
+/** For one address. Bounded because each try calls a Durable Object. */
 const MAX_TRIES_PER_MINUTE = 100;
-/** Bound: twice MOST_METERS of limiter.ts. */
+/** Bound: twice MAX_METERS of rate-limiter.ts. */
 const limiter = new RateLimiter();
 
 interface KeyAuthServices {
@@ -26,7 +26,10 @@ interface KeyAuthServices {
   readonly options: AdminOptions;
 }
 
-/** Throws `limited` for who tries too often, `unauthorized` for whatever is no key of the tenant that works, `forbidden` for one that is suspended. */
+/**
+ * Throws `limited` for an address that tries too often, `unauthorized` unless the token is a working key of the
+ * tenant, and `forbidden` for a suspended key.
+ */
 export async function authenticateTenantKey(
   request: Request,
   services: KeyAuthServices,
@@ -74,7 +77,7 @@ async function getValidKey(
   return key;
 }
 
-/** A new key is another principal: nobody gets rid of a suspension so. */
+/** A rotated key is a new principal, so a suspended key must not rotate itself: that would end the suspension. */
 function rejectSuspendedKey(handle: TenantHandle, record: TenantRecord, key: KeyGrant): void {
   const { mode } = mergeDocuments([handle.tenant.base, record.effective]);
   if (mode === "oauth") throw new ProblemError("forbidden", { detail: "This tenant takes no keys" });

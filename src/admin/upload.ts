@@ -1,12 +1,12 @@
-// Owns taking in the body of a resource: read once, within its limit and within what an isolate can hold at a time, and
-// known to be text where it says that it is. Refuses before KV has seen any of it.
+// Reads the body of a resource once, within its limit and the memory that an isolate can spare. Text is checked to be
+// UTF-8 before anything reaches KV.
 
 import { RequestBody, UPLOAD_MIN_RATE } from "../streams/request-body.ts";
 import { throwBodyError, invalidFields, ProblemError, unreadBodyProblem } from "./problem.ts";
 
 export interface Upload {
   readonly bytes: Uint8Array;
-  /** Must be called when the bytes are not needed any more. */
+  /** Must be called once the bytes are no longer needed. */
   readonly release: () => void;
 }
 
@@ -36,8 +36,8 @@ export function mediaTypeOf(request: Request): string {
 }
 
 /**
- * `binary`: what the writer says; when undefined the media type decides, and where that is silent, the bytes. Throws
- * for text that is not UTF-8.
+ * `binary`: the writer's choice. If undefined, the media type decides, and if that is inconclusive, the bytes.
+ * Throws for text that is not UTF-8.
  */
 export function isBinary(mimeType: string, bytes: Uint8Array, binary: boolean | undefined): boolean {
   const [type = "", ...parameters] = mimeType.toLowerCase().split(";");
@@ -55,7 +55,7 @@ export function isBinary(mimeType: string, bytes: Uint8Array, binary: boolean | 
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Decodes a piece at a time, so that the whole text is never in memory beside its bytes. */
+/** Decodes in pieces, so that the whole text is never in memory beside its bytes. */
 function isUtf8(bytes: Uint8Array): boolean {
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   try {

@@ -1,4 +1,4 @@
-// Says which rules of a schema of the contract a value breaks, each under the path of its member.
+// Validates a value against a schema of the contract, and lists each broken rule under the path of its member.
 
 import type * as z from "zod";
 import { typeName } from "../handlers/json-schema.ts";
@@ -8,7 +8,10 @@ import { atLeast, atMost, resetIssueCount } from "./schema-parts.ts";
 
 export type Validation<T> = { readonly value: T } | { readonly errors: readonly FieldRule[] };
 
-/** How many unknown names of this value were compared with the known ones: each comparison takes time, and few are shown. */
+/**
+ * The number of unknown names already compared with the known ones in this value. Each comparison takes time, and an
+ * answer shows few.
+ */
 let comparisonCount = 0;
 
 export function validate<S extends z.ZodType>(schema: S, value: unknown): Validation<z.output<S>> {
@@ -24,7 +27,7 @@ export function validationErrors(schema: z.ZodType, value: unknown): readonly Fi
 }
 
 function toFieldErrors(issues: readonly z.core.$ZodIssue[]): readonly FieldRule[] {
-  // What is too long is not looked into: how long it is was for the sender to choose.
+  // Values that are too long are not inspected further: the sender chose their length.
   const oversized = new Set(issues.filter(({ code }) => code === "too_big").map(({ path }) => path.join(".")));
   const isInside = (path: readonly PropertyKey[]) =>
     oversized.size > 0 && path.some((_part, at) => oversized.has(path.slice(0, at).join(".")));
@@ -32,7 +35,7 @@ function toFieldErrors(issues: readonly z.core.$ZodIssue[]): readonly FieldRule[
   for (const { path, message, ...issue } of issues) {
     if (errors.length > MAX_ERRORS) break;
     if (isInside(path)) continue;
-    // What is said of several members is a line for each.
+    // A message about several members has one line for each.
     for (const [at, rule] of message.split("\n").entries()) {
       const member = issue.code === "unrecognized_keys" ? [issue.keys[at] ?? ""] : [];
       errors.push({ field: [...path, ...member].join("."), rule });
@@ -63,7 +66,7 @@ function ruleOf(issue: z.core.$ZodRawIssue): string | undefined {
       return atLeast(Number(issue.minimum), UNITS[issue.origin]);
     case "too_big":
       return atMost(Number(issue.maximum), UNITS[issue.origin]);
-    // The schemas of the contract say these themselves.
+    // The schemas of the contract word these messages themselves.
     case "custom":
     case "invalid_element":
     case "invalid_format":
@@ -85,7 +88,7 @@ function enumRule(value: unknown, values: readonly unknown[]): string {
   return typeof value === "string" ? choices : `expected string, received ${typeName(value)}: ${choices}`;
 }
 
-/** A line for each. What is much longer than every known name is compared with none. */
+/** One line for each name. A name much longer than every known name is not compared. */
 function unknownNameRules(names: readonly string[], validNames: readonly string[]): string {
   const rules = names.slice(0, MAX_ERRORS + 1).map((name) => {
     comparisonCount += 1;

@@ -1,5 +1,5 @@
-// Owns what every command starts from: the server, the terminal, and how results are printed. `act` is the one place
-// where commander's untyped values get their types.
+// The common start of every command: server, terminal and output. `runCommand` is the one place where commander's
+// untyped values get types.
 
 import type { Command } from "commander";
 import { createAdminApi, type AdminApi } from "./admin/admin-client.ts";
@@ -16,7 +16,7 @@ export interface GlobalOptions {
   readonly token?: string;
   readonly json?: true;
   readonly quiet?: true;
-  /** Of `stdio` alone. */
+  /** Only for `stdio`. */
   readonly local?: true;
 }
 
@@ -24,16 +24,16 @@ export interface CommandContext {
   readonly terminal: Terminal;
   readonly json: boolean;
   readonly quiet: boolean;
-  /** Whether --url was given, as opposed to a server found in the configuration. */
+  /** Whether the user gave --url, as opposed to a configured server. */
   readonly hasUrlOption: boolean;
   readonly api: AdminApi;
-  /** To stdout: the value itself with --json, else what a person reads. */
+  /** Prints to stdout: the value with --json, otherwise the text for people. */
   show(value: unknown, human: () => string | readonly OutputLine[]): void;
-  /** To stderr, for a person only: what happened beside the result. */
+  /** Prints to stderr, for people only: information beside the result. */
   note(text: string): void;
-  /** To stderr, whoever reads: what happens while a command goes on and on. */
+  /** Prints to stderr, for people and programs: events of a long-running command. */
   log(text: string): void;
-  /** To stderr, whoever reads and in spite of --quiet: something is wrong, and the command goes on. */
+  /** Prints to stderr, for people and programs and despite --quiet: a problem that does not end the command. */
   warn(text: string): void;
 }
 
@@ -79,7 +79,7 @@ async function createCommandContext(terminal: Terminal, globals: GlobalOptions):
   };
 }
 
-/** Asks before something that cannot be undone; throws unless the answer is yes. */
+/** Asks before an irreversible action. Throws unless the answer is yes. */
 export async function confirm(context: CommandContext, question: string, yes: boolean | undefined): Promise<void> {
   if (yes === true) return;
   if (!isInteractive(context.terminal)) throw usageError(`${question}: add --yes, nobody can be asked here`);
@@ -87,13 +87,13 @@ export async function confirm(context: CommandContext, question: string, yes: bo
   if (!/^y(?:es)?$/i.test(answer)) throw usageError("nothing was done");
 }
 
-/** The first of a list that is asked for one more than `limit`, and a word where there is that one. */
+/** Takes the first `limit` items of a list that was requested with one more, and logs if there are more. */
 export function takeNewest<T>(context: CommandContext, items: readonly T[], limit: number): readonly T[] {
   if (items.length > limit) context.log(`the newest ${limit}; --limit shows more`);
   return items.slice(0, limit);
 }
 
-/** Collects the values of an option that may be given several times. */
+/** Collects the values of a repeatable option. */
 export function collectOption(value: string, previous: readonly string[] | undefined): readonly string[] {
   return [...(previous ?? []), value];
 }

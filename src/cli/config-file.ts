@@ -1,5 +1,5 @@
-// Owns the file in which `login` keeps servers, tokens and sign-ins, readable by its owner alone. Refuses to let two programs
-// change it at once: of two that have the same refresh token the second would be taken for a thief.
+// The file in which `login` stores servers, tokens and sign-ins, readable by its owner only. A lock prevents
+// concurrent changes: an issuer treats a refresh token that is used twice as stolen.
 
 import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -10,25 +10,28 @@ import { isRunning, processIdentityOf, type ProcessIdentity } from "./local/proc
 import type { SignInClient } from "./sign-in/issuer-client.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
-/** A sign-in as it is kept; its token is with the others. */
+/** A stored sign-in. Its token is in `tokens`. */
 export interface SavedSignIn extends SignInClient {
   /** Milliseconds since the epoch. */
   readonly expires: number;
-  /** From then on another one is got. */
+  /** The time to renew the token, in milliseconds since the epoch. */
   readonly renews: number;
   readonly refreshToken?: string | undefined;
 }
 
 export interface Config {
   readonly url?: string;
-  /** Keyed by the URL of the server, as those below. */
+  /** Keyed by the URL of the server, like `signIns`. */
   readonly tokens?: Readonly<Record<string, string>>;
   readonly signIns?: Readonly<Record<string, SavedSignIn>>;
 }
 
 export type ConfigContext = Pick<Terminal, "env" | "cwd" | "signal">;
 
-/** Longer than any change takes, a renewal with its three requests too. Where the system does not say whose a lock is, it is left then. */
+/**
+ * Longer than any change takes, including a renewal with its three requests. If the system does not identify the
+ * lock's process, an older lock counts as abandoned.
+ */
 const STALE_MS = 180_000;
 const LOCK_POLL_MS = 50;
 
@@ -50,12 +53,12 @@ export async function loadConfig(context: ConfigContext): Promise<Config> {
     const config = JSON.parse(text) as Config | null;
     if (typeof config === "object" && config !== null) return config;
   } catch {
-    // The error below is the same for every content that is no configuration.
+    // The error below covers any content that is not a configuration.
   }
   throw usageError(`${file}: is not a JSON object; delete it and run tenantry login again`);
 }
 
-/** Nobody else changes it meanwhile. What `change` returns is written, unless it is what it was given. */
+/** Changes the configuration under a lock. Writes the result of `change`, unless it is the same object. */
 export async function changeConfig(
   context: ConfigContext,
   change: (config: Config) => Config | Promise<Config>,
@@ -88,14 +91,17 @@ async function lock(file: string, signal: AbortSignal): Promise<() => Promise<vo
   }
 }
 
-/** Whoever was interrupted leaves it behind. One that is being written is nobody's yet, and one that is gone is free. */
+/**
+ * An interrupted process leaves its lock behind. A lock that is still being written has no owner yet, and a missing
+ * lock is free.
+ */
 async function isStaleLock(lockFile: string): Promise<boolean> {
   try {
     const run = JSON.parse(await readFile(lockFile, "utf8")) as ProcessIdentity;
     if (!isRunning(run)) return true;
     if (run.began !== "") return false;
   } catch {
-    // Its age decides.
+    // The lock's age decides.
   }
   return stat(lockFile).then(
     ({ mtimeMs }) => Date.now() - mtimeMs > STALE_MS,
@@ -103,7 +109,7 @@ async function isStaleLock(lockFile: string): Promise<boolean> {
   );
 }
 
-/** Written to a file beside it first, so that it is never half-written. */
+/** Writes to a temporary file first, so that the file is never half-written. */
 async function writeConfig(file: string, config: Config): Promise<void> {
   const temporary = `${file}.${process.pid}`;
   try {

@@ -1,5 +1,5 @@
-// Owns which server is spoken to and as whom. Flags come first, then the environment, then what `login` kept, then the
-// server of `npm start` or `wrangler dev`. Refuses to send a token that was kept for one server to another.
+// The server and the token to use: from flags, then the environment, then `login`, then a running `npm start` or
+// `wrangler dev`. A token stored for one server is never sent to another.
 
 import {
   changeConfig,
@@ -24,14 +24,14 @@ export interface Target {
   readonly token: string | undefined;
   /** Where the token comes from, for messages. */
   readonly tokenSource: string;
-  /** Of a sign-in, whose token ends: the one to send now. */
+  /** For a sign-in, whose token expires: returns the current token. */
   readonly getToken?: (signal: AbortSignal) => Promise<string>;
 }
 
 interface Flags {
   readonly url?: string;
   readonly token?: string;
-  /** The command starts a server of its own: which others run is nothing to it. */
+  /** The command starts a server of its own, so running servers do not matter. */
   readonly local?: true;
 }
 
@@ -54,7 +54,7 @@ export async function findTarget(flags: Flags, context: ConfigContext): Promise<
   return { url, ...(await findLocalToken(url, context.cwd)) };
 }
 
-/** `from` is what a person gave it with. */
+/** `source`: where the token was given, for messages. */
 export function parseToken(text: string, source = "--token"): string {
   const token = text.trim();
   if (/^bearer\s/i.test(token)) throw usageError(`${source}: must be the key or token alone, without "Bearer "`);
@@ -63,7 +63,7 @@ export function parseToken(text: string, source = "--token"): string {
   return token;
 }
 
-/** Where `npm start` runs, in this folder or one above; where nothing does, that of `wrangler dev`, or the documented one. */
+/** The URL of `npm start` in this folder or above, or else of `wrangler dev`, or the default. */
 async function runningServerUrl(cwd: string): Promise<string> {
   const ports = await findRunningPorts(cwd);
   if (ports.length > 1 && !ports.includes(DEFAULT_PORT)) {
@@ -73,7 +73,7 @@ async function runningServerUrl(cwd: string): Promise<string> {
   return `http://localhost:${port}`;
 }
 
-/** Of `npm start`, else the one that `wrangler dev` gives the Worker of this folder or one above. */
+/** The token of `npm start`, or else the one in the `.dev.vars` of this folder or above. */
 async function findLocalToken(url: string, cwd: string): Promise<Pick<Target, "token" | "tokenSource">> {
   const none = { token: undefined, tokenSource: "npm start" };
   if (!isLoopback(url)) return none;
@@ -83,7 +83,7 @@ async function findLocalToken(url: string, cwd: string): Promise<Pick<Target, "t
   return devVars === undefined ? none : { token: parseToken(devVars.token, devVars.file), tokenSource: devVars.file };
 }
 
-/** Makes that server the default. */
+/** Stores the token and makes the server the default. */
 export function saveToken(url: string, token: string, context: ConfigContext): Promise<string> {
   return changeConfig(context, (config) => {
     const { tokens, ...rest } = withoutServer(config, url);
@@ -91,15 +91,15 @@ export function saveToken(url: string, token: string, context: ConfigContext): P
   });
 }
 
-/** The same for a sign-in, whose token ends. */
+/** Stores a sign-in, whose token expires, and makes the server the default. */
 export function saveSignIn(url: string, tokens: Tokens, client: SignInClient, context: ConfigContext): Promise<string> {
   return changeConfig(context, (config) => ({ ...withSignIn(config, url, toSignInToken(client, tokens)), url }));
 }
 
 export interface ForgetResult {
-  /** False where no token was kept for this server. */
+  /** false: no token was stored for this server. */
   readonly existed: boolean;
-  /** With which it can be ended at its issuer. */
+  /** The sign-in to revoke at its issuer. */
   readonly signIn: SavedSignIn | undefined;
 }
 
@@ -114,7 +114,7 @@ export async function forgetToken(url: string, context: ConfigContext): Promise<
   return result;
 }
 
-/** Its sign-in, too. */
+/** Removes the server's token and sign-in. */
 function withoutServer({ tokens = {}, signIns = {}, ...rest }: Config, url: string): Config {
   const others = <T>(all: Readonly<Record<string, T>>) =>
     Object.fromEntries(Object.entries(all).filter(([key]) => key !== url));

@@ -1,5 +1,5 @@
-// Owns how a command ends: the exit codes that scripts can rely on, and the one error that carries one.
-// Its message is one line for a person; a stack is never shown.
+// The exit codes that scripts can rely on, and the error that carries one. Its message is one line for a person;
+// stacks are never shown.
 
 export const EXIT = {
   ok: 0,
@@ -18,7 +18,7 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 export class CliError extends Error {
   readonly exit: ExitCode;
 
-  /** With an empty message nothing is printed: the command has said what there is to say. */
+  /** An empty message prints nothing: the command has printed its own. */
   constructor(exit: ExitCode, message: string, options?: ErrorOptions) {
     super(message, options);
     this.exit = exit;

@@ -1,10 +1,10 @@
-// Owns which command a command line names, before it is parsed: `key create` of `tenantry key create acme`.
+// Finds the command of a command line before it is parsed: `key create` in `tenantry key create acme`.
 
 import type { Command } from "commander";
 
 export interface CommandMatch {
   readonly command: Command;
-  /** Its words, such as `key create`; none for the program itself. */
+  /** The words of the command, such as `key create`; none for the program itself. */
   readonly words: readonly string[];
 }
 

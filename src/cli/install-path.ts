@@ -1,5 +1,5 @@
-// Owns where this program lies: its entry, and the folder of the package around it. Refuses to move from beside the
-// entry: in the package the whole program is the entry, one file.
+// The path of this program's entry and of its package folder. This file must stay beside the entry: the published
+// package bundles the whole program into that one file.
 
 import { fileURLToPath } from "node:url";
 

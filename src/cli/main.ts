@@ -1,14 +1,13 @@
 #!/usr/bin/env node
-// The entry of `tenantry`: hands the process to the program and ends with its exit code. No logic.
 
 import { runCommandLine } from "./program.ts";
 
 const interrupt = new AbortController();
 // The first signal lets the command clean up; a second one ends the process at once.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => interrupt.abort());
-// Whoever reads our output may stop reading: `tenantry tenant list | head -1`.
+// A reader of the output may stop early: `tenantry tenant list | head -1`.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
-// A closed stderr is ignored: the command goes on without its log.
+// A closed stderr is ignored: the command continues without its log.
 process.stderr.on("error", () => {});
 
 process.exitCode = await runCommandLine(process.argv.slice(2), {
@@ -19,9 +18,9 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   cwd: process.cwd(),
   signal: interrupt.signal,
 });
-// Node waits until stdout is read. Whoever interrupts us does not want to wait for that.
+// Node waits until stdout is read, but an interrupted process should end now.
 const exit = () => process.exit();
 interrupt.signal.addEventListener("abort", exit);
 if (interrupt.signal.aborted) exit();
-// A stdin that nobody reads to its end must not keep the process alive.
+// An unread stdin must not keep the process alive.
 process.stdin.unref?.();

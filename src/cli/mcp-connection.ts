@@ -1,9 +1,9 @@
-// A conversation with any MCP endpoint: in era 2026, which needs no handshake, or in whatever older way the server speaks.
+// A connection to any MCP endpoint: era 2026, which needs no handshake, or an older era if the server needs it.
 
 import { withOlderFallback } from "../mcp-client/connect.ts";
 import { openLink2026, openCatalogLink, type LinkConfig, type UpstreamLink } from "../gateway/upstream-link.ts";
 
-/** The first request finds out which it is. It is sent once more to a server that did not understand it. */
+/** The first request detects the era. A server that did not understand the request gets it again. */
 export function openConnection(
   options: Omit<LinkConfig, "transport">,
   signal: AbortSignal,

@@ -1,5 +1,5 @@
-// Owns the MCP endpoints that the command line speaks to: how one is named there (a tenant, a profile of it, a whole
-// URL), as whom, and how long it may take. Refuses to send an operator's token to one: a tenant's key is all it gets.
+// The MCP endpoints of the command line: their names (a tenant, a profile, a full URL), keys and time limits. An
+// endpoint only ever gets a tenant's key, never an operator's token.
 
 import type { RemoteEndpoint } from "../mcp-client/remote-endpoint.ts";
 import { SYSTEM_CLOCK } from "../mcp-client/clock.ts";
@@ -8,11 +8,11 @@ import { usageError } from "./exit.ts";
 import { parseServerUrl } from "./server-url.ts";
 
 export interface McpEndpoint extends RemoteEndpoint {
-  /** With what its key was given; undefined: it has none. */
+  /** Where the key came from; undefined: no key. */
   readonly keySource: string | undefined;
 }
 
-/** A person, or the program that started us, knows better than we how long is too long. */
+/** No time limits: the user or the calling program knows better how long is too long. */
 const TIMEOUTS = { headersMs: Infinity, silenceMs: Infinity, totalMs: Infinity };
 const SIZE_LIMITS = { responseBytes: Infinity, messageBytes: 64 * 1024 * 1024, lines: Infinity };
 
@@ -27,10 +27,10 @@ export function createMcpEndpoint(url: string, key: KeyInput | undefined): McpEn
   };
 }
 
-/** Without a scheme, as --url is given, too: a host has a dot or a port, and no tenant has. */
+/** A URL without a scheme, as --url accepts. A host has a dot or a port, and a tenant id has neither. */
 const HOST_AND_PATH = /^(?:[\w-]+(?:\.[\w-]+)+|[\w-]+(?=:))(?::\d+)?\/\S/i;
 
-/** `base` is the server; it may be a whole endpoint itself where nothing else names one. */
+/** `base`: the server, or a full endpoint if `reference` is absent. */
 export function endpointUrl(base: string, reference: string | undefined): string {
   if (reference === undefined) return /\/mcp(?:\/|$)/.test(new URL(base).pathname) ? base : `${base}/mcp`;
   if (/^https?:\/\//i.test(reference)) {
@@ -45,7 +45,7 @@ export function endpointUrl(base: string, reference: string | undefined): string
 
 let lastId = 0;
 
-/** An id for a request of our own. No other request of this process has it. */
+/** A request id that is unique within this process. */
 export function nextRequestId(): number {
   return (lastId += 1);
 }

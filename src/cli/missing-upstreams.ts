@@ -1,16 +1,16 @@
-// Reads `_meta["tenantry/missing"]` of a list: the upstreams of which something is not in it. docs/gateway.md
+// Reads `_meta["tenantry/missing"]` of a list: upstreams whose definitions are missing from it, in whole or in part.
+// docs/gateway.md
 
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 
 const MISSING = "tenantry/missing";
 
 export interface MissingUpstream {
-  /** The upstream. */
   readonly source: string;
   readonly why: string;
 }
 
-/** Whatever server it is: what says nothing that can be read says nothing. */
+/** Ignores malformed values, because any server may be at the other end. */
 export function missingUpstreamsOf({ _meta }: JsonObject): readonly MissingUpstream[] {
   const missing: unknown = isObject(_meta) ? _meta[MISSING] : undefined;
   if (!Array.isArray(missing)) return [];

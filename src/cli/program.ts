@@ -1,4 +1,4 @@
-// Owns the command line as a whole: all commands, the options they share, help, and how any failure ends.
+// The command line as a whole: commands, shared options, help and error output.
 
 import { Command, CommanderError } from "commander";
 import { addApplyCommands } from "./commands/apply.ts";
@@ -41,7 +41,7 @@ import { createTerminal, type ProcessContext, type Terminal } from "./terminal/t
 import { GETTING_STARTED, TOPICS } from "./commands/help-topics.ts";
 import { VERSION } from "./version.ts";
 
-/** Runs one command line to its end; never throws. */
+/** Runs one command line to its end. Never throws. */
 export async function runCommandLine(args: readonly string[], processContext: ProcessContext): Promise<ExitCode> {
   const terminal = createTerminal(processContext);
   const program = createProgram(terminal);
@@ -126,25 +126,25 @@ function addHelpCommand(program: Command, terminal: Terminal): void {
     });
 }
 
-/** What a person is told beside commander's words: an option that it would find too late, and where the right ones stand. */
+/** Adds to commander's message: which unknown option it did not report, and the help command to run. */
 function helpHint(program: Command, args: readonly string[], code: string): string {
   const { command, words } = findCommand(program, args);
   const known = [...command.options, ...program.options].flatMap(({ short, long }) => [short, long]);
   const flags = args.flatMap((arg) => /^--[a-z][^=]*/.exec(arg) ?? []);
   const unknown = flags.find((flag) => !known.includes(flag));
-  // Commander looks for options that must be there first, and so does not say that one of them is misspelt.
+  // Commander checks mandatory options first, and so does not report that one of them is misspelt.
   const misspelt = code === "commander.missingMandatoryOptionValue" && unknown !== undefined;
   return `${misspelt ? `; there is no option ${unknown}` : ""}; ${["tenantry help", ...words].join(" ")} shows what it takes`;
 }
 
-/** What a program reads with --json in the place of the line: what the server said is told apart from what we did. */
+/** The error as JSON for --json. Errors from the server have a status, unlike those of this program. */
 function failureJson(error: unknown, failure: { readonly exit: ExitCode; readonly message: string }): object {
   const status = error instanceof ResponseError ? { status: error.status } : {};
   const errors = error instanceof ValidationError ? { errors: error.memberErrors } : {};
   return { error: { ...failure, ...status, ...errors } };
 }
 
-/** Errors of ours and of commander are written for people; any other error is a bug of this program. */
+/** Errors of this program and of commander are written for people. Any other error is a bug of this program. */
 function failureOf(
   error: unknown,
   terminal: Terminal,
@@ -153,7 +153,7 @@ function failureOf(
   if (error instanceof CliError) return { exit: error.exit, message: error.message };
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return { exit: EXIT.ok, message: "" };
-    // A group such as `tenantry key` was called without a subcommand; its help has been printed.
+    // A command group such as `tenantry key` without a subcommand; its help has been printed.
     if (error.code === "commander.help") return { exit: EXIT.usage, message: "" };
     const message = error.message.replace(/^error: /, "").replace(/\.$/, "");
     return { exit: EXIT.usage, message: message + hintFor(error.code) };

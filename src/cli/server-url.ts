@@ -1,11 +1,11 @@
-// Owns how a server is named: origin and path, without a slash at the end. Refuses what would be sent or kept with it: a
-// password, a query.
+// Parses server URLs: origin and path, without a trailing slash. A password or a query is an error, because the URL
+// is stored and sent.
 
 import { usageError } from "./exit.ts";
 
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
-/** Origin and path, without that of the admin API, which is added; without a scheme it is https, or http on this machine. */
+/** Strips the path of the admin API. Without a scheme the URL gets https, or http on this machine. */
 export function parseServerUrl(text: string): string {
   const scheme = /^(?:localhost|127\.0\.0\.1|\[::1\])(?:[:/]|$)/i.test(text) ? "http" : "https";
   const full = /^[a-z]+:\/\//i.test(text) ? text : `${scheme}://${text}`;

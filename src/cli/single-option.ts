@@ -1,11 +1,11 @@
-// Owns that an option with one value is given once: of `-f a.yaml -f b.yaml` the last would be taken, and the first left out unsaid.
-// Refuses to know any option: those that may be repeated say so by their parser.
+// Rejects a repeated single-value option: with `-f a.yaml -f b.yaml`, commander would silently drop the first.
+// Repeatable options are recognized by their parser.
 
 import type { Command } from "commander";
 import { collectOption } from "./command-context.ts";
 import { usageError } from "./exit.ts";
 
-/** For this command and all below it; for one run of the program. */
+/** Applies to this command and its subcommands, for one run of the program. */
 export function rejectRepeatedOptions(command: Command): void {
   for (const option of command.options) {
     if (option.isBoolean() || option.variadic || option.parseArg === (collectOption as typeof option.parseArg))

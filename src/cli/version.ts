@@ -1,12 +1,10 @@
-// Owns which version this is: the package's own.
-
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { PACKAGE_FOLDER } from "./install-path.ts";
 
 export const VERSION = readVersion();
 
-/** How the command line names itself to MCP servers. */
+/** How the command line identifies itself to MCP servers. */
 export const CLIENT_INFO = { name: "tenantry-cli", version: VERSION };
 
 function readVersion(): string {

@@ -1,4 +1,4 @@
-// Endpoints that say who has access: keys, grants, suspensions, operators.
+// Endpoints for access: keys, grants, suspensions, operators.
 
 import {
   ChangeResult,
@@ -40,7 +40,7 @@ export const KEY_ENDPOINTS = defineEndpoints({
     body: NewApiKey,
     replies: [{ status: 201, schema: CreatedKey, about: "The key, with its token, which is shown this once" }],
   },
-  // Before the one with a parameter, which it would be taken for.
+  // This route comes before the one with a parameter, which would match the path, too.
   "POST /tenants/{id}/keys/self/rotate": {
     summary: "Make the key anew with which this is asked, once a day; the old one works on for the overlap",
     roles: [],

@@ -1,5 +1,5 @@
-// The one table of the admin API's routes: what each takes and answers. The server validates and describes itself by it; from its
-// type comes the client's.
+// All endpoints of the admin API. The server validates requests and writes OpenAPI from this table; the client takes
+// its types from it.
 
 import { GRANT_ENDPOINTS, KEY_ENDPOINTS, OPERATOR_ENDPOINTS, SUSPENSION_ENDPOINTS } from "./access-endpoints.ts";
 import {

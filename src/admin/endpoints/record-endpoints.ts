@@ -1,4 +1,4 @@
-// Endpoints that tell what happened, and why.
+// Endpoints for records of the past: audit, calls, errors, usage, metrics and explanations.
 
 import * as z from "zod";
 import {

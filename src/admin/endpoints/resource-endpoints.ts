@@ -1,5 +1,3 @@
-// Endpoints of stored resources.
-
 import * as z from "zod";
 import { Audience, ResourceAbout, Timestamp, pageShapeOf } from "../contract.ts";
 import { BooleanParam, PageQuery, ROLES, TenantParams, defineEndpoints } from "../endpoint.ts";

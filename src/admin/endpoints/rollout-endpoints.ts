@@ -1,4 +1,4 @@
-// Endpoints for many tenants: bases, blocks, rollouts.
+// Endpoints that affect many tenants: bases, blocks, rollouts.
 
 import { BOUNDS } from "../../tenants/document/selection-bounds.ts";
 import {

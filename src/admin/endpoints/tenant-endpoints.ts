@@ -1,4 +1,4 @@
-// Endpoints of a tenant and its document.
+// Endpoints for a tenant and its document.
 
 import * as z from "zod";
 import { TENANT_LIMITS } from "../../limits/limit-definitions.ts";

@@ -1,4 +1,4 @@
-// Endpoints of upstreams, and of the definitions that wait for approval.
+// Endpoints for upstreams, and for definitions that wait for approval.
 
 import {
   ApplyResult,

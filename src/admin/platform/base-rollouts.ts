@@ -1,5 +1,5 @@
-// Rollouts of base documents to the tenants that extend them. Merging takes the author's catalog, so each step is taken in an
-// invocation of the Worker that the alarm starts; what comes of it is written down here.
+// Rollouts of base documents to the tenants that extend them. Merging needs the author's catalog, so the alarm starts
+// each step in an invocation of the Worker. This store keeps the progress and the outcomes.
 
 import { recordAudit } from "../../tenants/object/audit-log.ts";
 import type { Actor } from "../../tenants/object/policy-records.ts";
@@ -8,13 +8,13 @@ import type { Change } from "../../tenants/document/tenant-document.ts";
 import { logError } from "../../telemetry/error-line.ts";
 import { DUE_NOW, insertRollout, retryAt, type SqlRow } from "./rollout-rows.ts";
 
-/** What the object that keeps these tables can do beside. */
+/** The host of these tables, and the call that starts a step. */
 export interface RolloutHost extends StoreHost {
-  /** Begins the next step of the rollout, elsewhere. */
+  /** Starts the next step of the rollout in another invocation. */
   startStep(version: number): Promise<unknown>;
 }
 
-/** The tenants that are next. `after`: where the one after them begins; null: these are tried again. */
+/** The next tenants of a rollout. `after`: the position after this page; null: the page holds retries. */
 export interface BasePage {
   readonly base: string;
   readonly dryRun: boolean;
@@ -28,7 +28,7 @@ export interface RolloutFieldError {
   readonly rule: string;
 }
 
-/** How one tenant came out: a refusal is final, and the old base stays there. */
+/** The outcome for one tenant. A refusal is final, and the tenant keeps the old base. */
 export type BaseOutcome =
   | { readonly tenant: string; readonly state: "done"; readonly changes: readonly Change[] }
   | {
@@ -42,27 +42,27 @@ export type BaseOutcome =
 export interface BaseReport {
   readonly after: string | null;
   readonly outcomes: readonly BaseOutcome[];
-  /** How long until what was changed is in force, milliseconds. */
+  /** Milliseconds until the changes are in effect. */
   readonly leftMs: number;
 }
 
 export interface BaseRolloutMethods {
-  /** Stops an earlier one of the base that is under way; a dry run does not. undefined: no such base. */
+  /** Starts a rollout, and stops an earlier one of the same base; a dry run stops none. undefined: no such base. */
   startRollout(base: string, dryRun: boolean, actor: Actor): number | undefined;
-  /** undefined: there is nothing to do now. Whoever takes them has some time to report, before they are taken again. */
+  /** The next tenants; undefined: nothing is due now. A page is handed out again unless its step reports in time. */
   nextPage(version: number): BasePage | undefined;
   reportOutcomes(version: number, report: BaseReport): void;
-  /** The next step is another invocation's. */
+  /** Leaves the next step to another invocation. */
   continueLater(version: number): void;
-  /** false: no such rollout is under way. */
+  /** false: no such rollout is running. */
   stopRollout(version: number): boolean;
 }
 
 const PAGE_SIZE = 50;
-/** A step that reports nothing for so long has ended with whoever took it. */
+/** A step that reports nothing for this long counts as dead. */
 const STEP_TIMEOUT_MS = 60_000;
 const FIRST_RETRY_MS = 30_000;
-/** Of each outcome, how many tenants are kept with what happened there, and how much of each. */
+/** The most tenants stored with details, for each outcome. */
 const MAX_OUTCOMES = 100;
 const MAX_DETAIL_CHARACTERS = 50_000;
 
@@ -77,13 +77,13 @@ export function nextBaseStepAt(sql: SqlStorage): number | undefined {
   return sql.exec<{ due: number | null }>(query).one().due ?? undefined;
 }
 
-/** Nobody waits for what is begun: it says itself how far it came. */
+/** Starts the steps without waiting: each step reports its own progress. */
 export function startDueBaseSteps(host: RolloutHost, now: number): void {
   const due = "SELECT version FROM rollouts WHERE base IS NOT NULL AND stopped = 0 AND due <= ?";
   for (const { version } of host.sql.exec<{ version: number }>(due, now).toArray()) {
     setDue(host, version, now + STEP_TIMEOUT_MS);
     void host.startStep(version).catch((error: unknown) => {
-      // It is begun again when nothing was heard of it.
+      // The step is due again after STEP_TIMEOUT_MS, so a failed start repeats.
       logError(error, { method: `alarm rollout ${version}` });
     });
   }
@@ -139,7 +139,7 @@ export function createBaseRolloutMethods(host: RolloutHost): BaseRolloutMethods 
   };
 }
 
-/** Those that extend the base now, then those that could not be reached and are due again. */
+/** The tenants that extend the base now, then the unreachable ones that are due for a retry. */
 function nextPage(host: StoreHost, version: number): BasePage | undefined {
   const { sql } = host;
   const query = "SELECT base, dry_run, actor, after, walked FROM rollouts WHERE version = ? AND stopped = 0";

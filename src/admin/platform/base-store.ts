@@ -1,5 +1,5 @@
-// Owns base documents and which tenants extend them. The list of tenants may name too many, never too few: what a tenant
-// extends, its own document says.
+// Base documents, and the tenants that extend them. The list of tenants may contain too many entries, never too few;
+// the tenant's own document is decisive.
 
 import { recordAudit } from "../../tenants/object/audit-log.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
@@ -15,7 +15,7 @@ export interface BaseRecord {
   readonly changed: string;
 }
 
-/** A tenant: another one of its name has uses of its own. */
+/** A tenant by name and uid: a later tenant of the same name has uses of its own. */
 export interface BaseUser {
   readonly id: string;
   readonly created: TenantUid;
@@ -26,7 +26,7 @@ export type BaseWriteResult =
   | { readonly state: "unchanged"; readonly revision: number }
   | { readonly state: "conflict"; readonly revision: number };
 
-/** The documents in the order of the names, or, if any is missing, the names that do not exist. */
+/** The documents in the order of the names, or the names that do not exist. */
 export type ResolvedBases =
   | { readonly bases: readonly TenantDocument[] }
   | { readonly bases?: never; readonly missing: readonly string[] };
@@ -35,20 +35,22 @@ export interface BaseMethods {
   base(name: string): BaseRecord | undefined;
   bases(after: string, limit: number): readonly (Omit<BaseRecord, "document"> & { tenants: number })[];
   putBase(name: string, document: TenantDocument, ifRevision: number | null, actor: Actor): BaseWriteResult;
-  /** How many tenants still extend the base, which then stays; 0: it is removed. null: there was none. */
+  /**
+   * Removes a base that no tenant extends. Returns the number of tenants that still extend the base, which then
+   * stays; 0: removed. null: there was no such base.
+   */
   removeBase(name: string, actor: Actor): number | null;
-  /** The documents of these bases. */
   resolve(names: readonly string[]): ResolvedBases;
   /**
-   * The same, and notes that the tenant extends these bases, so that none of them can be removed, and each rollout has it. `basis`:
-   * the revision of the tenant that the write changes; 0 of one that is being made.
+   * Like `resolve`, and records that the tenant extends these bases: they cannot be removed, and each rollout
+   * includes the tenant. `baseRevision`: the tenant's revision that the write changes; 0 for a new tenant.
    */
   resolveAndUse(tenant: BaseUser, names: readonly string[], baseRevision?: number): ResolvedBases;
-  /** Tenants that may extend the base: those that a write which was cut off noted are among them. */
+  /** Tenants that may extend the base, including those recorded by a write that was cut off. */
   listUsers(base: string, limit: number): readonly { readonly tenant: string; readonly created: string }[];
   /**
-   * Notes that the tenant extends these bases and no others since this revision. What a write notes that is based on it, or on
-   * a later one, stays: whether that becomes true, its own end says.
+   * Records that since this revision the tenant extends these bases and no others. Uses of a write based on this
+   * revision or a later one stay: that write settles them itself.
    */
   setUses(tenant: BaseUser, names: readonly string[], revision?: number): void;
   removeUse(base: string, tenant: BaseUser): void;
@@ -130,7 +132,7 @@ function createBaseMethods(host: StoreHost): BaseMethods {
       host.transaction(() => {
         const deleteOlder = "DELETE FROM base_users WHERE tenant = ? AND created = ? AND basis < ?";
         sql.exec(deleteOlder, tenant.id, tenant.created, revision);
-        // One that is settled late, of an older revision, leaves these.
+        // A late call for an older revision leaves these rows.
         addUses(sql, tenant, names, revision === Number.MAX_SAFE_INTEGER ? 0 : revision);
       });
     },
@@ -160,7 +162,7 @@ function resolve(sql: SqlStorage, names: readonly string[]): ResolvedBases {
 interface BaseWrite {
   readonly name: string;
   readonly document: TenantDocument;
-  /** The revision that must be current, 0 for none; null writes whatever there is. */
+  /** The revision that must be current, 0 for none; null writes unconditionally. */
   readonly ifRevision: number | null;
   readonly actor: Actor;
 }

@@ -1,4 +1,4 @@
-// Owns the platform's operators and its own audit log, in the platform's object. Of a token only a hash is kept.
+// The platform's operators and audit log, in the platform object. Only a hash of each token is stored.
 
 import { auditMigrations, auditPage, pruneAudit, recordAudit } from "../../tenants/object/audit-log.ts";
 import type { OperatorRole } from "../../deployment/operator-sign-in.ts";
@@ -21,18 +21,18 @@ export interface OperatorMethods {
   operatorByHash(hash: string): OperatorRecord | null;
   /** null: the name is taken. */
   addOperator(operator: Omit<OperatorRecord, "created">, hash: string, actor: Actor): OperatorRecord | null;
-  /** false: there was none. */
+  /** false: no such operator. */
   removeOperator(name: string, actor: Actor): boolean;
   /**
-   * Takes a deleted tenant from its tenant-admins: one made later under the same name is not theirs. Does so once: when it
-   * is asked again, that one may have been given to somebody.
+   * Removes a deleted tenant from its tenant-admins, so that a later tenant of the same name is not theirs. A
+   * repeated call changes nothing: an operator may have assigned that later tenant by then.
    */
   removeTenant(tenant: { readonly id: string; readonly created: TenantUid }): void;
   record(actor: Actor, action: string, target: string, change: { before: unknown; after: unknown }): void;
   audit(page: { before: number | null; limit: number }): readonly AuditEntry[];
 }
 
-/** Longer than any request that deletes a tenant can go on. */
+/** Longer than any request that deletes a tenant can last. */
 const DELETED_TENANT_TTL_MS = 86_400_000;
 
 interface OperatorRow {
@@ -53,7 +53,7 @@ export const operatorStore: Store<OperatorMethods> = {
     addOperator: {},
     removeOperator: { idempotent: true },
     removeTenant: { idempotent: true },
-    // Of a tenant's end there may be two entries, rather than none.
+    // A repeated call may write a second entry for a tenant's deletion, which is better than none.
     record: { idempotent: true },
     audit: { idempotent: true },
   },

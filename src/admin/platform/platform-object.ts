@@ -1,4 +1,4 @@
-// The class of the platform's object: operators, base documents and rollouts. No request of a client asks it.
+// The Durable Object of the platform: operators, base documents and rollouts. MCP requests never call it.
 
 import { exports } from "cloudflare:workers";
 import { STORED_RUNS, type StoredRunsBinding } from "../../sessions/session-object.ts";
@@ -9,13 +9,13 @@ import type { RolloutHost } from "./base-rollouts.ts";
 import { operatorStore } from "./operator-store.ts";
 import { rolloutStore } from "./rollout-store.ts";
 
-/** It has tables as a tenant's object has. */
+/** Composed of stores, like the tenant object. */
 export class PlatformObject extends createStoreObject<unknown, RolloutHost>(
   [operatorStore, baseStore, rolloutStore, platformErrorLogStore],
   { hostOf: (base) => ({ ...base, startStep }) },
 ) {}
 
-/** Merging takes the author's catalog, so it is the Worker's, not an object's. */
+/** Merging needs the author's catalog, so the step runs in the Worker, not in a Durable Object. */
 async function startStep(rollout: number): Promise<void> {
   const entrypoints = exports as unknown as Readonly<Record<string, StoredRunsBinding | undefined>>;
   await entrypoints[STORED_RUNS]?.background({ rollout });

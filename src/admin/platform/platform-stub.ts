@@ -1,10 +1,11 @@
-// The way to the platform's object. No request of a client takes it; an operator's is `busy` while the object is away.
+// The stub of the platform object. MCP requests never use it; an operator's request fails with `busy` while the
+// object is unavailable.
 
 import { withTimeoutOrBusy } from "../../tenants/cache/with-timeout.ts";
 import { namespaceOf } from "../../tenants/directory/namespaces.ts";
 import { createTenantStub, ANY_UID, type TenantStub } from "../../tenants/object/tenant-uid.ts";
 
-/** Every operator of the world asks this one object. */
+/** All operators in all locations call this one object, so the timeout is long. */
 const PLATFORM_TIMEOUT_MS = 20_000;
 
 export function platformStubOf(env: object): TenantStub {

@@ -1,10 +1,10 @@
-// The rows that say what a rollout brings, and which version it has.
+// Rows and versions that all rollouts share.
 
 import type { Actor, BlockedTool, BlockList } from "../../tenants/object/policy-records.ts";
 import type { StoreHost } from "../../tenants/object/store.ts";
 import type { Placement } from "../../tenants/directory/placement.ts";
 
-/** A tenant to bring it to. `created`: empty for one in code. */
+/** A tenant to visit. `created`: empty for a tenant in code. */
 export interface TenantLocation extends Pick<Placement, "jurisdiction" | "region"> {
   readonly id: string;
   readonly created: string;
@@ -21,18 +21,21 @@ export function readBlockList(sql: SqlStorage): BlockList {
   };
 }
 
-/** A version is never given twice, also where storage is set back to an earlier time: it is a time, or more than `held`. */
+/**
+ * A version is never reused, even if the storage is restored to an earlier time: the version is a time, or above
+ * `minVersion`.
+ */
 export function nextVersion({ sql, now }: Pick<StoreHost, "sql" | "now">, minVersion = 0): number {
   const next = "UPDATE walk SET version = max(version + 1, ?, ?) RETURNING version";
   return sql.exec<{ version: number }>(next, now(), minVersion + 1).one().version;
 }
 
-/** A time that has come on every clock: the one that rings may be another than that of this object. */
+/** A time in the past on every clock: the alarm may run on a machine with another clock than this object's. */
 export const DUE_NOW = 0;
 
 const MAX_ROLLOUTS = 50;
 
-/** Call it in the transaction of the change. Gives the version. */
+/** Call in the transaction of the change. Returns the version. */
 export function insertRollout(host: StoreHost, about: string, actor: Actor): number {
   const { sql } = host;
   const version = nextVersion(host);
@@ -53,7 +56,7 @@ export function insertRollout(host: StoreHost, about: string, actor: Actor): num
 
 const MAX_RETRY_MS = 3_600_000;
 
-/** When to try again what fails since `begun`: later and later, up to an hour. */
+/** When to retry after failures since `begun`: delays grow, up to an hour. */
 export function retryAt(now: number, begun: number, minMs: number): number {
   return now + Math.min(MAX_RETRY_MS, Math.max(minMs, (now - begun) / 4));
 }

@@ -1,5 +1,5 @@
-// Rollouts of what holds for many tenants: the list of blocks, base documents, and suspensions of tenants whose objects did not
-// answer. Each is recorded here and brought by the alarm to the tenants' objects, which enforce it.
+// Rollouts of settings for many tenants: the block list, base documents, and suspensions of tenants whose objects did
+// not answer. This store records each of them, and the alarm delivers them to the tenant objects, which enforce them.
 
 import { recordAudit } from "../../tenants/object/audit-log.ts";
 import type { Actor, BlockedTool, BlockList } from "../../tenants/object/policy-records.ts";
@@ -25,14 +25,14 @@ import {
 import { nextWalkStepAt, runWalkStep } from "./rollout-walk.ts";
 
 export interface StartedRollout {
-  /** false: it was so already, and is brought to every tenant again. */
+  /** false: the setting was the same already; it is delivered to every tenant again. */
   readonly changed: boolean;
   readonly version: number;
 }
 
 /**
- * "incomplete": some tenants could not be reached, twice, or refused the base. Those that could not be reached are tried again,
- * up to hourly.
+ * "incomplete": some tenants could not be reached in two tries, or refused the base. Unreachable tenants are retried
+ * with growing delays, at least hourly.
  */
 export type RolloutState = "running" | "done" | "incomplete" | "stopped";
 
@@ -43,18 +43,18 @@ export interface RolloutRecord {
   readonly actor: string;
   /** ISO 8601. */
   readonly begun: string;
-  /** How many were visited. */
+  /** The number of tenants visited so far. */
   readonly tenants: number;
-  /** Milliseconds until what was visited so far is in force. */
+  /** Milliseconds until the change is in effect in the tenants visited so far. */
   readonly leftMs: number;
   /** Ids of tenants that could not be reached, the first hundred. */
   readonly missing: readonly string[];
   readonly refused: RolloutOutcomes["refused"];
-  /** Of a dry run alone. */
+  /** Only for a dry run. */
   readonly changes?: RolloutOutcomes["changes"];
 }
 
-/** What is on its way to a tenant, as far as this object knows. */
+/** The settings on their way to a tenant, as far as this object knows. */
 export interface PendingPlatformState extends BlockList {
   readonly suspension: { readonly note: string; readonly since: string } | null;
 }
@@ -66,9 +66,9 @@ export interface RolloutMethods extends BaseRolloutMethods {
   rollout(version: number): RolloutRecord | undefined;
   rollouts(before: number | null, limit: number): readonly RolloutRecord[];
   getPending(id: string, created: string): PendingPlatformState;
-  /** Suspends a tenant whose object does not answer, once it does. */
+  /** Suspends a tenant whose object does not answer, as soon as it does. */
   deferSuspension(tenant: TenantLocation, note: string, actor: Actor): void;
-  /** The tenant is resumed: what was on its way comes too late from this version on. */
+  /** The tenant is resumed. A deferred suspension older than the returned version no longer applies. */
   cancelDeferredSuspension(id: string, created: string): StartedRollout;
 }
 
@@ -91,19 +91,20 @@ export const rolloutStore: Store<RolloutMethods, RolloutHost> = {
   },
   migrations: [
     "CREATE TABLE blocks (name TEXT PRIMARY KEY, note TEXT NOT NULL, since TEXT NOT NULL) WITHOUT ROWID",
-    // `noted`: the version that every shard of the directory has. Then where the walk is: how often it went round, at which list
-    // of which shard, after which id.
+    // `noted`: the version that every shard of the directory has. The rest is the position of the walk: its round,
+    // the list within the shards, and the last id.
     `CREATE TABLE walk (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL, noted INTEGER NOT NULL,
        round INTEGER NOT NULL, place INTEGER NOT NULL, after TEXT NOT NULL)`,
     "INSERT INTO walk VALUES (1, 0, 0, 0, 0, '')",
-    // `round`, `place` and `after`: where the walk was when it was recorded; one that comes there again has visited all. `base` and
-    // what follows are of rollouts of a base. `due`: when the next step begins, milliseconds since the epoch; NULL: never.
+    // `round`, `place` and `after`: the position of the walk when the rollout was recorded; the walk has visited
+    // every tenant when it returns there. `base` and the columns after it belong to rollouts of a base. `due`: when
+    // the next step begins, milliseconds since the epoch; NULL: never.
     `CREATE TABLE rollouts (version INTEGER PRIMARY KEY, about TEXT NOT NULL, actor TEXT NOT NULL, begun TEXT NOT NULL,
        round INTEGER NOT NULL, place INTEGER NOT NULL, after TEXT NOT NULL, walked INTEGER NOT NULL DEFAULT 0,
        tenants INTEGER NOT NULL DEFAULT 0, effective_at INTEGER NOT NULL DEFAULT 0,
        base TEXT, dry_run INTEGER NOT NULL DEFAULT 0, stopped INTEGER NOT NULL DEFAULT 0, due INTEGER)`,
     "CREATE INDEX rollouts_under_way ON rollouts (version) WHERE walked = 0",
-    // Tenants that could not be reached. `since`: the oldest rollout that they lack.
+    // Tenants that could not be reached. `since`: the oldest rollout that the tenant lacks.
     `CREATE TABLE unreached (id TEXT NOT NULL, created TEXT NOT NULL, jurisdiction TEXT, region TEXT, since INTEGER NOT NULL,
        failed INTEGER NOT NULL, tries INTEGER NOT NULL, due INTEGER NOT NULL, PRIMARY KEY (id, created)) WITHOUT ROWID`,
     "CREATE INDEX unreached_by_due ON unreached (due)",
@@ -213,7 +214,7 @@ interface RolloutRow extends SqlRow {
 }
 
 const MAX_UNREACHED = 100;
-/** The first visit, and the one half a minute later. */
+/** The first visit, and the retry half a minute later. */
 const MIN_TRIES = 2;
 
 function toRolloutRecord(host: StoreHost, row: RolloutRow): RolloutRecord {

@@ -1,5 +1,5 @@
-// The walk of rollouts: so many tenants in each wake-up of the alarm, through the directory's shards one after another and round
-// again, as long as a rollout has not come to every tenant. Every step may be repeated.
+// Delivers rollouts: each alarm visits a batch of tenants, shard by shard of the directory and round again, until
+// every rollout has reached every tenant. Every step may be repeated.
 
 import { logError } from "../../telemetry/error-line.ts";
 import type { AppliedBlocks } from "../../tenants/object/block-methods.ts";
@@ -13,20 +13,20 @@ import { retryIfIdempotent } from "../../tenants/cache/retry-if-idempotent.ts";
 import { withTimeout } from "../../tenants/cache/with-timeout.ts";
 import { readBlockList, nextVersion, retryAt, type TenantLocation, type SqlRow } from "./rollout-rows.ts";
 
-/** An invocation makes a thousand calls at most. */
+/** An invocation may make at most a thousand calls. */
 const TENANTS_PER_STEP = 500;
 const TENANT_BATCH = 50;
 const TENANT_TIMEOUT_MS = 5000;
-/** The platform's own objects, or the directory, are tried again so much later. */
+/** Delay before a retry when the platform's own objects or the directory fail. */
 const RETRY_MS = 2000;
-/** A tenant that could not be reached, at first. */
+/** First delay before a retry of a tenant that could not be reached. */
 const FIRST_RETRY_MS = 30_000;
 
 type TenantLocationRow = TenantLocation & SqlRow;
 
 interface WalkPosition extends SqlRow {
   round: number;
-  /** Of 32: two lists of each shard, tenants that were made, then those in code. */
+  /** Index into 32 lists, two for each shard: created tenants, then tenants in code. */
   place: number;
   after: string;
 }
@@ -42,14 +42,14 @@ function hasRunningRollout(sql: SqlStorage): boolean {
   return sql.exec("SELECT 1 FROM rollouts WHERE walked = 0 AND base IS NULL LIMIT 1").toArray().length > 0;
 }
 
-/** Gives when the next one is due. */
+/** Returns when the next step is due. */
 export async function runWalkStep(host: StoreHost, now: number): Promise<number | undefined> {
   try {
-    // Beside each other: a tenant that cannot be reached holds no other one up.
+    // In parallel: an unreachable tenant must not delay the others.
     await Promise.all([walkTenants(host), sendDeferredSuspensions(host, now), retryUnreached(host, now)]);
     return nextWalkStepAt(host);
   } catch (error) {
-    // A shard of the directory is away, without which nobody knows who is in it.
+    // A directory shard is unavailable, so its tenants are unknown.
     logError(error, { method: "alarm rollouts" });
     return now + RETRY_MS;
   }
@@ -113,7 +113,10 @@ async function retryUnreached(host: StoreHost, now: number): Promise<void> {
   });
 }
 
-/** Before any tenant: one that is made, or in code and asked for first, has the list from then on. */
+/**
+ * Updates the directory before any tenant: a new tenant, or one in code on its first request, then starts with the
+ * current list.
+ */
 async function sendBlocksToShards(host: StoreHost): Promise<void> {
   const { sql } = host;
   for (;;) {
@@ -124,7 +127,7 @@ async function sendBlocksToShards(host: StoreHost): Promise<void> {
       shardsOf(host).map((_shard, at) => callShard(host, at, (shard) => shard.setBlocks(list))),
     );
     const maxVersion = Math.max(...versions);
-    // Only if this object was set back in time.
+    // The shards are ahead only if this object was restored to an earlier time.
     if (maxVersion > list.version) nextVersion(host, maxVersion);
     else sql.exec("UPDATE walk SET noted = ? WHERE version = ?", list.version, list.version);
   }
@@ -136,12 +139,12 @@ function shardsOf({ env }: StoreHost): readonly Shard[] {
   return allShards(env as object);
 }
 
-/** `ask`: an idempotent call. */
+/** `invoke`: an idempotent call. */
 function callShard<T>(host: StoreHost, at: number, invoke: (shard: Shard) => Promise<T>): Promise<T> {
   return withTimeout(retryIfIdempotent(() => invoke(shardsOf(host)[at] as Shard)));
 }
 
-/** Gives how many were visited. */
+/** Returns the number of tenants visited. */
 async function visitPage(host: StoreHost, limit: number): Promise<number> {
   const { sql } = host;
   const { round, place, after } = sql.exec<WalkPosition>("SELECT round, place, after FROM walk").one();
@@ -202,7 +205,7 @@ async function readTenantPage(
   return ids.map((id) => ({ id, created: "", jurisdiction: null, region: null }));
 }
 
-/** null: the tenant ended; undefined: it could not be reached. */
+/** null: the tenant was deleted; undefined: it could not be reached. */
 async function sendBlocks(
   host: StoreHost,
   list: BlockList,
@@ -211,7 +214,7 @@ async function sendBlocks(
   const created = tenant.created === "" ? null : tenant.created;
   const applied = await tryCallTenant(host, tenant, (policy) => policy.takeBlocks(list, created));
   if (!applied || applied.version <= list.version) return applied;
-  // This object was set back in time: what it says now goes beyond what the tenant has.
+  // This object was restored to an earlier time, so its version must exceed the one that the tenant has.
   const latest = host.transaction(() => {
     if (readBlockList(host.sql).version <= applied.version) nextVersion(host, applied.version);
     return readBlockList(host.sql);

@@ -1,5 +1,3 @@
-// Owns the list of every route of the admin API: what is not here cannot be called, and is in no description.
-
 import { auditRoutes } from "./audit-routes.ts";
 import { baseRoutes } from "./base-routes.ts";
 import { blockRoutes } from "./block-routes.ts";

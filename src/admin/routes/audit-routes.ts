@@ -1,4 +1,4 @@
-// Owns the routes that look back: who changed what, and how much there is.
+// Routes for audit logs and usage totals.
 
 import type { AuditEntry } from "../../tenants/object/policy-records.ts";
 import { countFittingEntries } from "../../tenants/object/audit-log.ts";
@@ -11,7 +11,7 @@ import { defineRoutes, type AdminContext } from "../route.ts";
 import { requireTenant, requireRecord } from "../services/tenant-handle.ts";
 import { AUDIT_ENDPOINTS } from "../endpoints/record-endpoints.ts";
 
-/** The most that the object answers with at once, because entries may be large. */
+/** The most entries that the object returns at once, because entries may be large. */
 const MAX_ENTRIES = 100;
 
 type ReadAudit = (page: { before: number | null; limit: number }) => Promise<readonly AuditEntry[]>;
@@ -23,7 +23,7 @@ async function readAuditPage(list: string, query: PageParams, read: ReadAudit) {
   return paginateRows(list, rows, Math.min(limit, countFittingEntries(rows)), ({ sequence }) => String(sequence));
 }
 
-/** A tenant-admin is told by name what the tenant's own did. Who works for the platform is not the tenant's to know. */
+/** A tenant-admin sees the names of the tenant's own administrators only, not those of platform operators. */
 async function redactActors(
   { env, caller }: AdminContext,
   id: string,
@@ -44,7 +44,7 @@ export const auditRoutes = defineRoutes(AUDIT_ENDPOINTS, {
   }),
   "GET /tenants/{id}/audit": async (context) => {
     const { policy, auditOutbox: edits } = await requireTenant(context, context.params.id);
-    // Edits are audited a moment after they were answered, unless somebody looks.
+    // Edits reach the audit log shortly after their answer. Deliver them now, so that this page includes them.
     await edits.deliver().catch((error: unknown) => context.options.onError?.(error));
     const page = await readAuditPage("audit", context.query, (request) => policy.audit(request));
     return { body: { ...page, items: await redactActors(context, context.params.id, page.items) } };

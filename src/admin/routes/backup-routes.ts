@@ -1,5 +1,5 @@
-// Owns the routes for what a backup of a tenant has beside its export: read, and put back where it is missing. Operators of the
-// platform alone: whoever can write hashes of keys lets in whom they like.
+// Routes for the parts of a backup that the export lacks. Only platform operators may use them: a caller who can
+// write key hashes can admit anyone.
 
 import { reviewStore } from "../../gateway/review/review-store.ts";
 import { createRpcClient } from "../../tenants/object/store.ts";

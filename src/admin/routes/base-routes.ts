@@ -1,5 +1,5 @@
-// Routes for base documents. Writing one changes no tenant: those that extend it take it when they are applied next, or all of
-// them by a rollout.
+// Routes for base documents. Writing a base changes no tenant. Each tenant takes the new base when its document is
+// next applied, or in a rollout.
 
 import { createRpcClient } from "../../tenants/object/store.ts";
 import { baseStore } from "../platform/base-store.ts";
@@ -57,7 +57,7 @@ export const baseRoutes = defineRoutes(BASE_ENDPOINTS, {
   },
 });
 
-/** The revision that must be current; null for no condition. Throws when If-Match does not hold. */
+/** The revision that must be current; null for no condition. Throws if If-Match does not hold. */
 async function expectedRevision(
   env: AdminEnv,
   name: string,
@@ -70,15 +70,18 @@ async function expectedRevision(
   return revision;
 }
 
-/** How many tenants are asked whether they still extend a base. */
+/** The most tenants to check for whether they still extend a base. */
 const MAX_CHECKED_USES = 20;
 
-/** Forgets uses that their tenants do not have: a write that was refused or cut off leaves such a use behind. */
+/**
+ * Removes uses that the tenants' documents do not have. A write that was rejected or cut off leaves such a use
+ * behind.
+ */
 async function removeStaleUses(context: AdminContext, base: string): Promise<void> {
   const bases = baseRpcOf(context.env);
   for (const { tenant, created } of await bases.listUsers(base, MAX_CHECKED_USES)) {
     const { entry, declared } = await findTenantByName(context, tenant);
-    // A tenant that was never made does not use a base.
+    // A tenant that was never created does not use a base.
     const record = declared || entry ? await policyOfAnyUid(context, tenant, entry).read(entry === null) : undefined;
     const isSameTenant = record && ["", record.created].includes(created);
     if (!isSameTenant || !record.own.extends?.includes(base)) await bases.removeUse(base, { id: tenant, created });

@@ -1,5 +1,5 @@
-// Routes for blocking a tool in every tenant. The platform's object records it and brings it to every tenant; the answer comes
-// before that. Repeating it brings it to every tenant again.
+// Routes for blocking a tool in every tenant. The platform object records the block and delivers it to every tenant
+// after the answer. Repeating the request delivers it to every tenant again.
 
 import { splitName } from "../../gateway/listed-name.ts";
 import { searchTools } from "../../catalog/search-tools.ts";
@@ -34,7 +34,7 @@ export const blockRoutes = defineRoutes(BLOCK_ENDPOINTS, {
   },
 });
 
-/** undefined: it is nobody's. What upstreams have may be blocked before any tenant lists it. */
+/** undefined: no such tool. A tool of an upstream may be blocked before any tenant lists it. */
 function blockableName({ options }: AdminContext, name: string): string | undefined {
   if (codeToolNames(options).includes(name)) return name;
   const upstreamName = options.features?.some(({ upstreams }) => upstreams) ? splitName(name) : undefined;
@@ -52,7 +52,7 @@ function unknownToolRule({ options }: AdminContext, name: string): string {
   return `there is no tool ${name} in the code${suggestion === undefined ? "" : `: did you mean ${suggestion}?`}`;
 }
 
-/** Nobody asks all tenants whether one lists it. */
+/** The route does not search all tenants for the tool. */
 function upstreamToolWarning(name: string): FieldRule {
   const { id } = splitName(name) ?? { id: "" };
   return {

@@ -1,5 +1,4 @@
-// Owns the route for the calls that a tenant has recorded, as lines that can be held against each other. Refuses a Worker
-// that records none.
+// The route for a tenant's recorded calls, as a hash chain. Needs the feature callAudit().
 
 import type { RecordedCall } from "../../deployment/record-readers.ts";
 import { requireTenant } from "../services/tenant-handle.ts";
@@ -23,7 +22,7 @@ export const callAuditRoutes = defineRoutes(CALL_AUDIT_ENDPOINTS, {
     return respondLines(async () => {
       if (position !== undefined && position >= head.sequence) return [];
       const { anchor, calls } = await reader.page(position ?? after);
-      // What was to come next may have gone meanwhile.
+      // The next entries may have been deleted meanwhile.
       const isAnchored = position === undefined ? anchor.sequence >= after : anchor.sequence > position;
       const lines: CallLine[] = isAnchored ? [{ kind: "anchor", ...anchor }] : [];
       lines.push(...calls.filter(({ sequence }) => sequence <= head.sequence).map(toLine));
@@ -39,7 +38,7 @@ function toLine({ sequence, hash, text }: RecordedCall): CallLine {
   try {
     entry = JSON.parse(text);
   } catch {
-    // Somebody has changed it: its hash does not fit.
+    // The entry is not valid JSON, so somebody changed it: its hash does not match.
   }
   return { kind: "call", sequence, hash, entry };
 }

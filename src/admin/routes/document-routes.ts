@@ -1,5 +1,4 @@
-// Owns the routes for a tenant's document and the prompts in it. Both are writes of the one document, so that nothing
-// is ever applied halfway.
+// Routes for a tenant's document and its prompts. Both write the one document, so nothing is applied by halves.
 
 import type { PromptDocument, TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { applyDocument, type Intent, type AppliedDocument } from "../services/apply-document.ts";
@@ -101,12 +100,12 @@ function toApplyResult(outcome: AppliedDocument): Infer<typeof ApplyResult> {
 }
 
 /**
- * Members that a tenant-admin must not change: what the customer pays for, what could be another tenant's, and what bounds
- * the tenant-admin.
+ * Members that a tenant-admin must not change: paid features, names that could belong to another tenant, and the
+ * tenant-admin's own bounds.
  */
 const OPERATOR_ONLY_MEMBERS = ["extends", "hostnames", "upstreamBounds", "serviceBindings", "authBounds"] as const;
 
-/** What an operator withdraws waits for the tenant's leases: nobody else may make them longer than this. Milliseconds. */
+/** Milliseconds. An operator's withdrawal waits for the tenant's leases, so a tenant-admin may not make them longer. */
 const MAX_TENANT_ADMIN_STALENESS_MS = 10_000;
 
 function enforceOperatorMembers(

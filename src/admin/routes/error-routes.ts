@@ -1,5 +1,5 @@
-// Owns the routes by which an error is found again: by the id that its client was told, or the last ones of a tenant; and what the
-// isolate that answers has counted. Refuses a tenant's own administrators the stack, which is of the Worker's code.
+// Routes for logged errors: by request id, the latest of a tenant, and the counts of the isolate that answers.
+// Tenant-admins do not see stacks, which belong to the Worker's code.
 
 import type { LoggedError } from "../../tenants/object/error-log-store.ts";
 import { errorLogStore } from "../../tenants/object/error-log-store.ts";
@@ -13,7 +13,7 @@ import { missingFeature } from "../problem.ts";
 import { defineRoutes, type AdminContext } from "../route.ts";
 import { ERROR_ENDPOINTS } from "../endpoints/record-endpoints.ts";
 
-/** Rows are up to 8 KB. */
+/** Rows have up to 8 KB. */
 const MAX_ROWS = 100;
 
 type ErrorPageRequest = PageParams & { readonly requestId?: string | undefined };
@@ -36,14 +36,14 @@ async function readErrorPage(list: string, query: ErrorPageRequest, read: ReadEr
   return paginateRows(list, rows, limit, ({ sequence }) => String(sequence));
 }
 
-/** What the platform's object knows only the tenant of is read where that keeps it. */
+/** The platform object may know only the tenant of an error. The details are then in the tenant object. */
 async function loadFullErrors(
   context: AdminContext,
   { requestId, tenant, message, ...rest }: LoggedError,
 ): Promise<readonly LoggedError[]> {
   const row = { requestId, tenant, message, ...rest };
   if (message !== "" || tenant === "") return [row];
-  // It is gone or away: then the id is all that there is.
+  // If the tenant is deleted or unavailable, only the platform's row is left.
   const handle = await requireTenant(context, tenant).catch(() => undefined);
   const stored =
     handle &&

@@ -1,5 +1,5 @@
-// Owns saying why somebody sees a tool, a prompt or a resource, or does not: the view that they would get is computed,
-// and every rule that had a say is named. Decides nothing itself.
+// Explains why a caller sees a tool, a prompt or a resource, or does not. The route computes the caller's view, and
+// names every rule that took part.
 
 import { findHidden, type HiddenDefinitions } from "../../catalog/hidden-definitions.ts";
 import type { Suspension } from "../../tenants/document/visibility.ts";
@@ -115,18 +115,21 @@ function pendingSuspensionReasons(pending: readonly Suspension[], target: string
   return matching.map(({ kind, name, note }) => `on its way to this tenant: ${kind} ${name} is suspended: ${note}`);
 }
 
-/** What was asked may be the name under which it is listed. */
+/** The request may use the listed name of the definition. */
 function sourceNameOf(name: string, { sources }: TenantCatalog): string {
   return namesByListedName(sources).get(name) ?? name;
 }
 
-/** Whether there is anything of the name before anybody's eyes are asked. */
+/** Whether a definition of the name exists, before visibility rules apply. */
 function exists({ sources }: View, { kind }: ExplainRequest, { target, listedAs, isStored }: ExplainMatch): boolean {
   if (listedAs !== null || isStored === true) return true;
   return kind !== "resources" && sources.some((source) => source[kind].some(({ name }) => name === target));
 }
 
-/** What the author hides from them, where nobody is named all that is not for everybody. */
+/**
+ * The definitions that the author's `visible` hides. Without a named subject, that is everything not visible to all
+ * callers.
+ */
 function getHiddenDefinitions(
   offer: TenantCatalog,
   viewer: ExplainSubject["viewer"],
@@ -141,7 +144,7 @@ function hiddenReason(viewer: ExplainSubject["viewer"]): string {
   return `code: visible ${typeof viewer === "string" ? `decides, and ${viewer}` : "hides it"}`;
 }
 
-/** Which limits refused somebody lately: what is visible may have been refused for that. */
+/** Limits that refused a caller lately: a visible definition may have been refused for that reason. */
 async function exceededLimitReasons(context: AdminContext, handle: TenantHandle): Promise<string[]> {
   const { met } = await getLimitUsage(context, handle);
   return met.map(({ name, most, who, at }) => `limit: ${name} of ${most} was met by ${who}, noted last at ${at}`);
@@ -173,9 +176,9 @@ interface ExplainMatch {
   readonly listedAs: string | null;
   readonly callable: boolean;
   readonly reasons: readonly string[];
-  /** Those of them that say why there is nothing to call. */
+  /** Those of the reasons that explain why nothing can be called. */
   readonly missingReasons: readonly string[];
-  /** Of a resource: whether it is there, whoever sees it. */
+  /** For a resource: whether it exists, for any caller. */
   readonly isStored?: boolean;
 }
 
@@ -201,7 +204,7 @@ function findByName(view: View, request: NameRequest, deprecated: readonly Depre
 
 type NamedListing = View["tools"] | View["prompts"];
 
-/** The entry that is listed under this name, else the one that the name stands for, renamed or retired. */
+/** The entry listed under this name, or else the entry that the name refers to after renaming or deprecation. */
 function findListed(
   listing: NamedListing,
   name: string,
@@ -211,7 +214,7 @@ function findListed(
   return listing.find((entry) => entry.wire.name === name) ?? listing.find((entry) => entry.target.name === target);
 }
 
-/** What begins as the names of an upstream do is that one's, which says what it has. */
+/** A name with an upstream's prefix belongs to that upstream, whose own reasons suggest a name. */
 function suggestionText(view: View, kind: NameRequest["kind"], name: string): string {
   if (view.sources.some(({ id }) => name.startsWith(`${id}__`))) return "";
   const names = view[kind].map((entry) => entry.wire.name);
@@ -230,7 +233,6 @@ function renameReasons(entry: NamedListing[number] | undefined, name: string): s
   return [...renamed, ...flagReasons(entry?.target.wire)];
 }
 
-/** Of what an upstream offers. */
 function flagReasons(wire: JsonObject | undefined): string[] {
   const flags = isObject(wire?._meta) ? wire._meta[FLAGS_KEY] : undefined;
   return Array.isArray(flags) ? [`upstream: flagged, ${flags.join(", ")}`] : [];

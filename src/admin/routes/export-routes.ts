@@ -1,5 +1,5 @@
-// Owns a tenant's export: its own document, then a line for each resource, as they are found. Bodies are got one by
-// one, by hash, so that an export can be broken off and gone on with.
+// Exports a tenant: its own document, then a line for each resource. Clients fetch the bodies one by one, by hash, so
+// an interrupted export can continue.
 
 import type { ContentRpc } from "../../resources/content-store.ts";
 import type { ExportLine, Infer } from "../contract.ts";

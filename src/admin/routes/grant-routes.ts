@@ -1,5 +1,5 @@
-// Owns the routes for what people let clients do, and for those clients: seen, and ended by the lease rule. Refuses a Worker
-// at which nobody signs in.
+// Routes for the grants that people gave to clients, and for those clients. A revocation is in effect once the leases
+// have expired. Needs the feature login().
 
 import type { GrantReport, LoginClientReport } from "../../deployment/deployment.ts";
 import { confirmWithdrawal } from "../services/confirm-withdrawal.ts";

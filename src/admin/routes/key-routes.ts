@@ -1,4 +1,5 @@
-// Owns the routes for a tenant's API keys: shown once, rotated with overlap, revoked by the lease rule.
+// Routes for a tenant's API keys. A key is shown once and rotated with an overlap. A revocation is in effect once the
+// leases have expired.
 
 import { createKey } from "../../auth/api-key.ts";
 import { keyPrincipalId } from "../../auth/principal.ts";
@@ -16,7 +17,6 @@ import { requireTenant, requireRecord, type TenantHandle } from "../services/ten
 import type { KeyParams } from "../endpoints/access-endpoints.ts";
 import { KEY_ENDPOINTS } from "../endpoints/access-endpoints.ts";
 
-/** The id of a key, and when it was made. */
 const KEY_POSITION = /^[0-9A-Za-z]{10} \d{4}-\d\d-\d\dT\S+Z$/;
 const DEFAULT_OVERLAP_SECONDS = 86_400;
 
@@ -41,7 +41,7 @@ export const keyRoutes = defineRoutes(KEY_ENDPOINTS, {
   },
   "POST /tenants/{id}/keys/self/rotate": async (context) => {
     const key = context.caller.name.slice(keyPrincipalId("").length);
-    // What counts by caller would begin anew with each.
+    // Limits for each caller start afresh with each key, so a key rotates itself at most once a day.
     return rotateKey(context, { ...context.params, key }, { ...context.body, minAgeMs: DAY_MS });
   },
   "POST /tenants/{id}/keys/{key}/rotate": async (context) => rotateKey(context, context.params, context.body),
@@ -54,7 +54,7 @@ export const keyRoutes = defineRoutes(KEY_ENDPOINTS, {
 });
 
 const DAY_MS = 86_400_000;
-/** An answer may be lost, and the key in it with it: nobody else has that one. */
+/** The answer with the new key may be lost, and no one else has that key. */
 const ALREADY_ROTATED =
   "was rotated already. If the new one did not arrive, an operator or the tenant's administrator makes another";
 const TOO_YOUNG = "A key that is less than a day old is made anew by an operator or the tenant's administrator";
@@ -78,7 +78,7 @@ async function rotateKey(
       `${maxKeys}, and one more in a rotation: others still overlap; overlapSeconds 0 ends the old key at once`,
     );
   }
-  // With an overlap nothing is withdrawn now; without, the old key ends like a revoked one.
+  // With an overlap, nothing is withdrawn now. Without one, the old key ends like a revoked key.
   if (overlapSeconds === 0) await waitForLeases(deadlineFrom(await handle.policy.leftMs()));
   return { status: 201, body: { ...toApiKey(await requireKey(handle, newKey.id)), token } };
 }
@@ -92,12 +92,11 @@ async function mergedDocumentOf(handle: TenantHandle): Promise<TenantDocument> {
   return mergeDocuments([handle.tenant.base, effective]);
 }
 
-/** How many keys the tenant may have. */
 function keyLimitOf({ options }: AdminContext, { limits }: TenantDocument): number {
   return resolveLimits(options.catalog.limits, limits).keys;
 }
 
-/** Refuses scopes, profiles and times that cannot be. Returns how many keys the tenant may have. */
+/** Rejects invalid scopes, profiles and times. Returns the most keys that the tenant may have. */
 async function checkNewKey(
   context: AdminContext,
   handle: TenantHandle,

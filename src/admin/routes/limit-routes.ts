@@ -1,5 +1,5 @@
-// Owns the routes for a tenant's limits: which hold, who said so, what is used of them, and setting one. A limit is a
-// member of the document, so that it has its history and its bases.
+// Routes for a tenant's limits: effective values with their source, usage, and setting one. Limits are members of the
+// document, so that they have its history and its bases.
 
 import { LIMIT_NAMES, LIMITS } from "../../limits/limit-definitions.ts";
 import type { TenantRecord } from "../../tenants/object/policy-records.ts";
@@ -41,7 +41,7 @@ async function editLimits(context: AdminContext, id: string, change: (limits: Li
     edit: (own) => {
       const { limits: before = {}, ...others } = own;
       const limits = change(before);
-      // A document that says nothing of limits any more is as it was before it did.
+      // Removing the last limit also removes the member, as before the first limit was set.
       const next = Object.keys(limits).length === 0 ? others : { ...own, limits };
       const errors = checkLimits(own, next);
       if (errors.length > 0) throw new ProblemError("forbidden", { errors });
@@ -81,7 +81,7 @@ async function showLimits(context: AdminContext, handle: TenantHandle): Promise<
   };
 }
 
-/** JSON has no Infinity: null is no limit. */
+/** JSON has no Infinity, so null means no limit. */
 function finiteOrNull(value: number): number | null {
   return value === Infinity ? null : value;
 }

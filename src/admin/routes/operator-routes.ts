@@ -1,4 +1,4 @@
-// Owns the routes for operators: people and programs with a name, a role, and a token that is shown once.
+// Routes for operators: people and programs with a name, a role, and a token that is shown once.
 
 import { createKey } from "../../auth/api-key.ts";
 import { createRpcClient } from "../../tenants/object/store.ts";

@@ -1,5 +1,4 @@
-// Owns the routes for a tenant's resources: what there is, and bodies in and out, with conditions by which two editors
-// lose nothing.
+// Routes for a tenant's resources. Conditional headers keep two editors from overwriting each other.
 
 import { resolveLimits } from "../../limits/limit-definitions.ts";
 import { etagOf, bodyKey, type ResourceRow } from "../../resources/resource-row.ts";
@@ -18,13 +17,13 @@ import { isBinary, mediaTypeOf, readUpload } from "../upload.ts";
 import type { PutQuery } from "../endpoints/resource-endpoints.ts";
 import { RESOURCE_ENDPOINTS } from "../endpoints/resource-endpoints.ts";
 
-/** A URI in its normal form. What is none was refused before. */
+/** The URI in normal form. Validation has rejected invalid URIs before. */
 function normalizeUri(text: string): string {
   const parsed = parseUri(text);
   return "uri" in parsed ? parsed.uri : text;
 }
 
-/** How much of a text is indexed for search. */
+/** The part of a text that is indexed for search, in bytes. */
 const SEARCHED_BYTES = 1024 * 1024;
 
 export const resourceRoutes = defineRoutes(RESOURCE_ENDPOINTS, {
@@ -76,7 +75,7 @@ export function toResourceAbout(row: ResourceRow): Infer<typeof ResourceAbout> {
   };
 }
 
-/** What somebody stored must not act as a page of this origin. */
+/** A stored body must not act as a page of this origin. */
 function headersOf(row: ResourceRow): Record<string, string> {
   return {
     etag: quoteEtag(etagOf(row)),
@@ -96,7 +95,7 @@ async function readBodyOf(
 ): Promise<BodyInit> {
   const stream = await BODIES.get(bodyKey(storageKey, row.hash), "stream").catch(() => null);
   if (stream) return stream;
-  // KV may not show a new body here yet, or be away. The store knows where else to look.
+  // KV may not show a new body here yet, or be unavailable. The store knows where else to look.
   const found = await createResourceStore({ storageKey, content, bodies: BODIES }).read(row.uri);
   if (!found) throw notFound(`resource ${row.uri}`);
   return found.text ?? found.blob;
@@ -112,7 +111,7 @@ async function putResource(
   const { effective } = await requireRecord(handle);
   const limits = resolveLimits(context.options.catalog.limits, mergeDocuments([handle.tenant.base, effective]).limits);
   const uri = normalizeUri(query.uri);
-  // A condition that does not hold is refused before the body is read.
+  // Check the condition before reading the body.
   if (ifMatch !== null || ifAbsent) await checkPreconditions(handle, uri, { ifMatch, ifAbsent });
   const upload = await readUpload(request, Math.min(MAX_RESOURCE_BYTES, limits.resourceBytes));
   try {

@@ -1,4 +1,4 @@
-// Routes that show how far a rollout is, of blocks or of a base, and stop one of a base.
+// Routes that show the progress of rollouts, and stop a rollout of a base.
 
 import { rolloutsOf } from "../services/platform-blocks.ts";
 import type { RolloutRecord } from "../platform/rollout-store.ts";

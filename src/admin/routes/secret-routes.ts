@@ -1,5 +1,5 @@
-// Owns the routes for a tenant's secrets: set, listed by name, deleted by the lease rule. Refuses to show a value, and
-// to keep one that it cannot seal.
+// Routes for a tenant's secrets: set, list by name, delete. No route returns a value, and a value is stored only
+// encrypted. A deletion is in effect once the leases have expired.
 
 import { getSecretsRing } from "../../auth/secrets-key.ts";
 import type { KeyRing } from "../../auth/seal.ts";
@@ -25,7 +25,7 @@ export const secretRoutes = defineRoutes(SECRET_ENDPOINTS, {
     const { id } = context.params;
     const name = secretNameParam(context.params);
     const handle = await requireTenant(context, id);
-    // Reading makes the row of a tenant in code, which exists without one until then.
+    // Reading creates the row of a tenant in code, which has none before.
     await requireRecord(handle);
     const sealed = await sealSecret(await requireSecretsRing(context.env), id, name, context.body.value);
     const result = await handle.policy.setSecret(name, sealed, context.caller);
@@ -48,7 +48,7 @@ export const secretRoutes = defineRoutes(SECRET_ENDPOINTS, {
   },
 });
 
-/** As it is kept. What is no name was refused before. */
+/** The normal form of the name. Validation has rejected invalid names before. */
 function secretNameParam({ name }: Infer<typeof SecretParams>): string {
   return secretNameOf(name) ?? name;
 }

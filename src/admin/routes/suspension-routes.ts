@@ -1,5 +1,5 @@
-// Owns the routes for suspensions: of a tenant, or of a profile, a principal or a tool in it. In force when
-// acknowledged.
+// Routes for suspending a tenant, or a profile, a principal or a tool of one. A suspension is in effect when the
+// request returns.
 
 import { ANONYMOUS } from "../../auth/principal.ts";
 import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
@@ -24,7 +24,7 @@ import { defineRoutes, type RouteResponse, type AdminContext } from "../route.ts
 import { requireTenant, requireRecord, type TenantHandle } from "../services/tenant-handle.ts";
 import { SUSPENSION_ENDPOINTS } from "../endpoints/access-endpoints.ts";
 
-/** Whom the Worker's own code names outside of a call: nobody has a list of them either. */
+/** Ids that the Worker's own code uses outside of a call. No list of them exists. */
 const WORKER_ID = /^worker [\w.:@/+-]{1,200}$/;
 
 type SuspensionKindName = Infer<typeof SuspensionKind>;
@@ -72,7 +72,10 @@ function requireOperatorForTenant({ caller }: AdminContext, kind: SuspensionKind
 
 const KEY_ID = /^[0-9A-Za-z]{10}$/;
 
-/** The name to suspend. Refuses one that nothing has: it would seem suspended. A key may be named by its id alone. */
+/**
+ * The name to suspend. Rejects an unknown name, whose suspension would have no effect. A key's id alone also names
+ * its principal.
+ */
 async function resolveSuspensionName(
   context: AdminContext,
   handle: TenantHandle,
@@ -96,7 +99,7 @@ async function resolveSuspensionName(
   }
 }
 
-/** The policy name of a tool, also where `name` is the one under which it is listed. */
+/** The policy name of a tool, also if `name` is its listed name. */
 async function findToolName(context: AdminContext, handle: TenantHandle, record: TenantRecord, name: string) {
   const { tools, search, listed } = await getCatalogNames(context, handle, record);
   return [name, listed?.get(name)].find((one) => one !== undefined && [...tools, ...search].includes(one));
@@ -117,17 +120,17 @@ async function resolvePrincipalName(
   throw invalidFields(["name", `there is no principal ${name}: ${known}`]);
 }
 
-/** Whoever an issuer of the tenant may name, or may sign in to it: nobody has a list of them, nor of an app's users. */
+/** Whether a principal may come from an issuer, the tenant's sign-in or the app. No list of these exists. */
 function isExternalPrincipal(id: string, { auth: { issuers = [], login } = {} }: TenantDocument): boolean {
   if (WORKER_ID.test(id)) return true;
   const [, issuer, subject] = /^oauth (\S+) (.)/.exec(id) ?? [];
   const urls = [login?.authorizeUrl, login?.productUrl];
   const isNamed = [...issuers, login].some((one) => one?.issuer === issuer);
-  // Of what has no issuer, the origin stands for one.
+  // A principal without an issuer has the origin in its place.
   return subject !== undefined && (isNamed || urls.some((url) => `${url}/`.startsWith(`${issuer}/`)));
 }
 
-/** All that is suspended is in every lease. */
+/** Every lease contains all suspensions. */
 const MAX_EXTERNAL_SUSPENSIONS = 1000;
 
 function checkSuspensionLimit({ suspensions }: TenantRecord, id: string): string {
@@ -141,7 +144,7 @@ function checkSuspensionLimit({ suspensions }: TenantRecord, id: string): string
 
 const TENANT_TIMEOUT_MS = 1000;
 
-/** By its own object. Where that does not answer, it is on its way there. */
+/** Suspends the tenant in its own object. If that does not answer, the platform object delivers the suspension. */
 async function suspendTenant(context: AdminContext, id: string, note: string): Promise<RouteResponse> {
   const result = await withTimeout(suspendInObject(context, id, note), TENANT_TIMEOUT_MS).catch((error: unknown) => {
     if (error instanceof ProblemError || isUnknownTenant(error)) throw error;
@@ -155,7 +158,7 @@ async function suspendTenant(context: AdminContext, id: string, note: string): P
 async function suspendInObject(context: AdminContext, id: string, note: string) {
   const handle = await requireTenant(context, id);
   await requireRecord(handle);
-  // Only those of a tenant's own administrator can be too many.
+  // Only a tenant-admin's suspensions count towards a maximum.
   const result = await handle.policy.suspend({ kind: "tenant", name: "", note }, suspenderOf(context));
   return { managed: handle, result: result as WriteResult };
 }
@@ -179,7 +182,7 @@ async function resumeSuspension(
   return canceled?.changed ? { body: { ...(answer.body as object), changed: true } } : answer;
 }
 
-/** What is blocked in every tenant is let go in every tenant, or nowhere. */
+/** A tool that is blocked in every tenant can only be unblocked in every tenant. */
 function rejectBlockedTool({ suspensions, blocks }: TenantRecord, name: string): void {
   const isOwn = suspensions.some((one) => one.kind === "tool" && one.name === name);
   if (isOwn || !blocks.blocks.some((block) => block.name === name)) return;

@@ -1,4 +1,4 @@
-// Owns the routes for tenants as a whole: which there are, making one, and its end.
+// Routes that list, create and delete tenants.
 
 import { diffDocuments, mergeDocuments } from "../../tenants/document/tenant-document.ts";
 import { forgetName } from "../../tenants/directory/directory.ts";
@@ -60,7 +60,7 @@ export const tenantRoutes = defineRoutes(TENANT_ENDPOINTS, {
   },
 });
 
-/** Throws where a tenant is named by when it was made, and another one has its name now. */
+/** Throws if the request names the tenant's creation time and another tenant has the name now. */
 function checkCreated({ id, created }: TenantHandle, expected: string | undefined): void {
   if (expected === undefined || expected === created) return;
   throw new ProblemError("precondition-failed", { detail: `The tenant ${id} is another one now, made ${created}` });
@@ -91,15 +91,15 @@ async function listTenants(context: AdminContext, query: PageParams) {
   return { ...page, items: await mapConcurrent(page.items, (item) => withState(context, item)) };
 }
 
-/** What the author's function says now of one that it declared when it was asked for last. */
+/** Asks the author's function about a tenant that it declared in the past. */
 async function withState(context: AdminContext, item: Summary): Promise<Summary> {
   if (item.state !== "code" || context.options.tenants.has(item.id)) return item;
-  // Told to `onError` where it failed. Here the list says that it is not known.
+  // `onError` has received the failure. The list shows the state as unknown.
   const declared = await resolveDeclaredTenant(context, item.id).catch(() => null);
   return declared ? item : { ...item, state: declared === null ? "unknown" : "gone" };
 }
 
-/** Of those that the author's function declares, all that were ever asked for. */
+/** Tenants in the directory. Of those that the author's function declares, only those ever requested. */
 async function allTenants({ env, options }: AdminContext, input: ListRequest): Promise<KnownTenants> {
   const [entries, declared] = await Promise.all([
     listEntries(env, input),
@@ -108,7 +108,7 @@ async function allTenants({ env, options }: AdminContext, input: ListRequest): P
   return { entries, declared };
 }
 
-/** Of those that the author's function declares, also those that nobody asked for yet. */
+/** Like `allTenants` for these ids, and includes declared tenants that were never requested. */
 async function ownTenants(context: AdminContext, ids: readonly string[]): Promise<KnownTenants> {
   const { entries, declared } = await listByIds(context.env, ids);
   if (!context.options.tenantResolver) return { entries, declared: [] };
@@ -159,7 +159,7 @@ function toTenantShape(context: AdminContext, handle: TenantHandle, record: Show
 
 type TenantCreation = Infer<typeof NewTenant> & Pick<Intent, "unknownNames">;
 
-/** A dry run of `createTenant`: refused as that would be, and nothing is written. */
+/** A dry run of `createTenant`: fails in the same cases and writes nothing. */
 async function previewTenant(context: AdminContext, input: TenantCreation) {
   const { id, region = null, jurisdiction = null, document: own = {}, unknownNames } = input;
   const handle = await reserveTenant(context, { id, region, jurisdiction });
@@ -173,7 +173,7 @@ async function previewTenant(context: AdminContext, input: TenantCreation) {
 async function createTenant(context: AdminContext, input: TenantCreation) {
   const { id, region = null, jurisdiction = null, document: own = {}, unknownNames } = input;
   const newHandle = await reserveTenant(context, { id, region, jurisdiction });
-  // 1. Everything is checked, before anything is written.
+  // 1. Check everything before writing anything.
   const names = await getCatalogNames(context, newHandle, null);
   const { merged, warnings } = await resolveDocument(
     context,
@@ -182,7 +182,7 @@ async function createTenant(context: AdminContext, input: TenantCreation) {
     { dryRun: true, unknownNames },
   );
   await checkHostnames(context, newHandle, merged);
-  // 2. The directory decides which tenant of the name it is, and the tenant's own object follows.
+  // 2. The directory decides which tenant has the name; the tenant's own object follows.
   const directory = retryingDirectory(context.env, id);
   const entry = await directory.add(id, { region, jurisdiction });
   const handle = createTenantHandle(context, id, { entry, created: entry.created });
@@ -201,14 +201,15 @@ async function createTenant(context: AdminContext, input: TenantCreation) {
     await releaseUnwrittenHostnames(context, handle, merged, NO_RECORD);
     throw tenantIdTaken(id);
   }
-  // Whoever deleted a base meanwhile may have found no tenant behind the use that was noted first.
+  // Record the uses again: an operator who deleted a base meanwhile may have found no tenant behind the earlier
+  // record.
   if (own.extends)
     await createRpcClient(platformStubOf(context.env), baseStore).resolveAndUse(
       { id, created: entry.created },
       own.extends,
       1,
     );
-  // 3. A run may have written one meanwhile, and looked here before there was a tenant.
+  // 3. A rollout may have written a base meanwhile, and visited before the tenant existed.
   if (await isBaseOutdated(context.env, { own, bases })) {
     const intent = { ifMatch: null, dryRun: false, wait: "never", action: "create" } as const;
     await applyDocument(context, handle, { ...intent, edit: (now) => now });
@@ -219,12 +220,14 @@ async function createTenant(context: AdminContext, input: TenantCreation) {
   return { ...toTenantShape(context, handle, record), ...warningsMember(warnings) };
 }
 
-/** What the first document of a tenant replaces. */
+/** The state that a tenant's first document replaces. */
 const NO_RECORD: PreviousRecord = { revision: 0, effective: { mode: "open" } };
 
 type NewTenantPlacement = Pick<DirectoryEntry, "id" | "region" | "jurisdiction">;
 
-/** A tenant to be made. An entry without a tenant behind it is left from a try that was cut off, and is used again. */
+/**
+ * Prepares a new tenant. A directory entry without a tenant is left from a creation that was cut off, and is reused.
+ */
 async function reserveTenant(context: AdminContext, placement: NewTenantPlacement): Promise<TenantHandle> {
   const { id, jurisdiction } = placement;
   const { entry, declared } = await findTenantByName(context, id);

@@ -1,5 +1,5 @@
-// Owns the routes for what waits for approval of an upstream whose definitions are reviewed: shown with all that differs,
-// approved or rejected by digest. Refuses a decision on what is not there any more.
+// Routes for definitions of a reviewed upstream that wait for approval. A decision names a definition by digest, and
+// fails if the definition no longer waits.
 
 import { changesOf, findRenamedFrom } from "../../gateway/review/definition-changes.ts";
 import { flagsOf } from "../../gateway/review/definition-flags.ts";
@@ -68,7 +68,7 @@ async function decideReview(verdict: ReviewVerdict, context: DecisionContext): P
   return { body: { decided: digests.length, waiting, changed, effectiveAt: isoTime(effectiveAt) } };
 }
 
-/** Throws where there is no such upstream, or none whose definitions wait for approval. */
+/** Throws if there is no such upstream, or if its definitions are not reviewed. */
 async function requireReviewedTenant(
   context: AdminContext,
   { id, upstream }: Infer<typeof UpstreamParams>,

@@ -1,5 +1,4 @@
-// Owns the routes for a tenant's upstreams: what is known of each, writing one into the tenant's document, and having one
-// tried or read now. What is configured is the document's alone; approving definitions is not decided here.
+// Routes for a tenant's upstreams: their states, writing one into the tenant's document, and a test or a read now.
 
 import type { UpstreamContent, UpstreamContext, UpstreamReport } from "../../deployment/deployment.ts";
 import { nearestName } from "../../protocol/did-you-mean.ts";
@@ -70,7 +69,7 @@ async function editUpstreams(
   const edit = (own: TenantDocument): TenantDocument => {
     const { upstreams: before = {}, ...others } = own;
     const upstreams = change(before);
-    // A document that says nothing of upstreams any more is as it was before it did.
+    // Removing the last upstream also removes the member, as before the first upstream was added.
     const next = Object.keys(upstreams).length === 0 ? others : { ...own, upstreams };
     const errors = checkBounds(own, next);
     if (errors.length > 0) throw new ProblemError("forbidden", { errors });

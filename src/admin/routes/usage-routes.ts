@@ -1,4 +1,4 @@
-// Owns the route for a tenant's use, as lines that can be taken again. Refuses a Worker that counts nothing.
+// The route for a tenant's usage, as lines that a consumer can safely read twice. Needs the feature usage().
 
 import type { UsageQuery, UsageLine } from "../../deployment/record-readers.ts";
 import { isoTime } from "../services/propagation.ts";
@@ -39,7 +39,7 @@ interface UsageLineContext {
   readonly closedTo: number;
 }
 
-/** No two lines of whichever tenants have one id: another tenant of the name was made at another time. */
+/** The id is unique across tenants: a later tenant of the same name has another creation time. */
 function toUsageLine(line: UsageLine, { id, created, by, closedTo }: UsageLineContext): Infer<typeof UsageLineShape> {
   const { time, profile, kind, name, upstream, ...counts } = line;
   const from = isoTime(time * LENGTH_MS[by]);

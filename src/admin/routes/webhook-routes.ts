@@ -1,5 +1,5 @@
-// Owns the routes for a tenant's webhooks: which there are, what waits for them, and sending one a test. What is configured
-// is the document's alone.
+// Routes for a tenant's webhooks: list them with their pending messages, and send a test. The document alone
+// configures them.
 
 import type { WebhookOperations } from "../../deployment/deployment.ts";
 import { requireTenant } from "../services/tenant-handle.ts";

@@ -1,6 +1,5 @@
-// Owns making a tenant what a document says: resolving its bases, checking it as a whole, computing what retires, and
-// the one write that does it. Nothing is written before everything is known to hold; a write that lost a race begins
-// again.
+// Applies a document to a tenant: resolves bases, validates the whole, computes deprecated names, and writes once.
+// Nothing is written before all checks pass. A write that lost a race starts over.
 
 import {
   diffDocuments,
@@ -31,15 +30,15 @@ import { enforceBounds } from "./upstream-bounds.ts";
 import { isWithdrawal } from "./withdrawal.ts";
 
 export interface Intent {
-  /** From the tenant's own document as it is to what it shall be. May be called again after a lost race. */
+  /** Maps the tenant's current document to the new one. May be called again after a lost race. */
   readonly edit: (own: TenantDocument) => TenantDocument;
   /** Revisions, one of which must be current; null for no condition. */
   readonly ifMatch: readonly string[] | null;
   readonly dryRun: boolean;
-  /** Whether the answer waits until the change is in force: only where something is taken away, always, or never. */
+  /** Whether the answer waits until the change is in effect: only for withdrawals, always, or never. */
   readonly wait: "withdrawals" | "always" | "never";
   readonly action: string;
-  /** Whether a name that matches nothing is taken with a warning. */
+  /** Whether a name that matches nothing causes a warning instead of an error. */
   readonly unknownNames?: boolean | undefined;
 }
 
@@ -47,18 +46,21 @@ export interface AppliedDocument {
   readonly revision: number;
   readonly changed: boolean;
   readonly dryRun: boolean;
-  /** When nothing older is served any more (milliseconds since the epoch); null: nothing older is, or a dry run. */
+  /** The time from which no older version is served (milliseconds since the epoch); null: none is now, or a dry run. */
   readonly effectiveAt: number | null;
-  /** What the answer says of isolates that are cut off. */
+  /** The changes to the tenant's own document, or to the effective one if only a base changed. */
   readonly changes: readonly Change[];
-  /** What was taken, and may not be what was meant. */
+  /** Accepted input that may be a mistake. */
   readonly warnings: ReferenceErrors["warnings"];
-  /** The tenant's own document, as it is now or, in a dry run, would be. */
+  /** The tenant's own document: the current one, or in a dry run the one that would result. */
   readonly own: TenantDocument;
 }
 
 const MAX_TRIES = 10;
-/** Somebody always wins a race, so who lost several comes when fewer are there. */
+/**
+ * Unit of the random delay before a retry. Some writer always wins a race, so a writer that lost several spreads
+ * out.
+ */
 const RETRY_SPACING_MS = 40;
 
 export async function applyDocument(
@@ -74,19 +76,19 @@ export async function applyDocument(
     if (!outcome) continue;
     const changes = [...previousChanges, ...outcome.changes];
     if (!outcome.isBaseOutdated) return { ...outcome, changed: changes.length > 0, changes };
-    // It was written, and is written again over the base as it is now.
+    // The write succeeded over an outdated base, so write again over the current one.
     next = { ...intent, ifMatch: null };
     previousChanges = changes;
   }
   throw new ProblemError("busy", { detail: "Others keep changing this tenant", headers: { "retry-after": "1" } });
 }
 
-/** `isOvertaken`: a base was written while the tenant was, which has the older one. */
+/** `isBaseOutdated`: a base was written at the same time, and the tenant has the older one. */
 interface ApplyAttempt extends AppliedDocument {
   readonly isBaseOutdated?: boolean;
 }
 
-/** undefined: somebody else wrote in between, so it has to be tried again. */
+/** undefined: another write came in between, so the caller must try again. */
 async function applyOnce(
   context: AdminContext,
   handle: TenantHandle,
@@ -133,7 +135,7 @@ async function writePlan(
     actor: context.caller,
     action: intent.action,
   });
-  // If the tenant is gone, the next try finds that out and says so.
+  // If the tenant is gone, the next try finds that out and reports it.
   if (result.state === "conflict" || result.state === "absent") return undefined;
   const leasesEndAt = result.state === "written" ? deadlineFrom(result.leftMs) : 0;
   const effectiveAt = Math.max(
@@ -147,7 +149,7 @@ async function writePlan(
   return { revision: result.revision, effectiveAt, isBaseOutdated: isOutdated };
 }
 
-/** Nothing changes, but an earlier try, whose answer was lost, may have taken something away that is still served. */
+/** Nothing changes. But an earlier try whose answer was lost may have withdrawn something that isolates still serve. */
 async function confirmUnchanged(
   context: AdminContext,
   handle: TenantHandle,
@@ -169,9 +171,9 @@ export interface Plan {
   readonly deprecated: ReturnType<typeof findDeprecatedNames>;
   readonly changes: readonly Change[];
   readonly isWithdrawal: boolean;
-  /** The effective document over what the tenant's code declares. */
+  /** The effective document merged over the declaration in the tenant's code. */
   readonly merged: TenantDocument;
-  /** As they were when this was planned. */
+  /** The bases as they were at planning time. */
   readonly bases: readonly TenantDocument[];
   readonly warnings: ReferenceErrors["warnings"];
 }
@@ -199,7 +201,7 @@ async function planApply(
     warnings,
     deprecated,
     isWithdrawal: isWithdrawal(before, merged, deprecated),
-    // Where only a base document changed, shows what that changes here.
+    // If only a base document changed, show the effect on this tenant.
     changes: ownChanges.length > 0 ? ownChanges : diffDocuments(record.effective, effective),
   };
 }
@@ -207,9 +209,8 @@ async function planApply(
 export interface DocumentDraft {
   readonly own: TenantDocument;
   readonly names: CatalogNames;
-  /** What the tenant said until now; absent: it is only being made. */
+  /** The tenant's document before the write; absent for a new tenant. */
   readonly before?: TenantDocument;
-  /** The revision that this is based on. */
   readonly baseRevision?: number;
 }
 
@@ -272,7 +273,7 @@ async function resolveBases(
   return result.bases;
 }
 
-/** Whether a base says something else by now: whoever wrote it may have looked at the tenant before this was written. */
+/** Whether a base has changed since planning: its rollout may have visited the tenant before this write. */
 export async function isBaseOutdated(env: object, { own, bases }: Pick<Plan, "own" | "bases">): Promise<boolean> {
   const { extends: names = [] } = own;
   if (names.length === 0) return false;
@@ -280,7 +281,10 @@ export async function isBaseOutdated(env: object, { own, bases }: Pick<Plan, "ow
   return current.bases !== undefined && JSON.stringify(current.bases) !== JSON.stringify(bases);
 }
 
-/** Updates what other objects say about the tenant. Returns until when what was before may still be served. */
+/**
+ * Updates the bases and hostnames that other objects record for the tenant. Returns until when the previous state
+ * may be served.
+ */
 async function updateReferences(
   context: AdminContext,
   handle: TenantHandle,

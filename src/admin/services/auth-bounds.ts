@@ -1,5 +1,5 @@
-// Owns which authorization servers a tenant's own administrator may write: those that an operator's bounds allow. Whoever
-// writes an issuer says who gets in, and where a Worker fetches keys on its operator's account. Pure.
+// Limits the authorization servers that a tenant-admin may configure to those within an operator's bounds. An issuer
+// decides who gains access, and the Worker fetches its keys on the operator's account.
 
 import { canonicalJson } from "../../auth/seal.ts";
 import type { AuthBounds, IssuerDocument, TenantDocument } from "../../tenants/document/tenant-document.ts";
@@ -8,7 +8,10 @@ import type { FieldRule } from "../field-rule.ts";
 
 const OPERATOR_ONLY = "only an operator may change it";
 
-/** Without bounds nothing of `auth`; with them issuers within, and what everybody sees, who may open a tenant anyway. */
+/**
+ * Without bounds, a tenant-admin may change nothing of `auth`. With bounds: issuers within them, and anonymous
+ * access, since a tenant-admin may open the tenant anyway.
+ */
 export function authBoundsErrors(
   { auth: before }: TenantDocument,
   { auth: after }: TenantDocument,
@@ -21,7 +24,10 @@ export function authBoundsErrors(
   const { hosts = [] } = bounds;
   const allowed = hosts.length === 0 ? "none is allowed" : `allowed are ${hosts.join(", ")}`;
   const members = [...new Set([...Object.keys(previousRest), ...Object.keys(nextRest)])];
-  /** Where an issuer of theirs would have the Worker go beside their hosts: to read it, or to exchange tokens. */
+  /**
+   * The first URL outside the allowed hosts that the Worker would call for an issuer, to read its metadata or to
+   * exchange tokens.
+   */
   const disallowedUrlOf = ({ issuer, identity }: IssuerDocument) =>
     [issuer, identity?.tokenUrl ?? issuer].find((url) => URL.canParse(url) && !isWithinHosts(new URL(url), hosts));
   return [
@@ -34,7 +40,7 @@ export function authBoundsErrors(
       const rule = `only an operator may write an issuer at ${new URL(url).host}: ${allowed} in authBounds.hosts`;
       return [{ field: `auth.issuers.${at}.issuer`, rule }];
     }),
-    // One of theirs may be how the operators' own people get in.
+    // An issuer that operators configured may be how their own people gain access.
     ...previousIssuers
       .filter((one) => disallowedUrlOf(one) !== undefined && !nextIssuers.some((other) => isSame(one, other)))
       .map(({ issuer }) => ({ field: "auth.issuers", rule: `only an operator may change or take away ${issuer}` })),

@@ -1,5 +1,5 @@
-// One step of the rollout of a base document, in an invocation of its own: so many tenants, with what came of each written down
-// before the next. A step that is cut off is taken again, and a tenant may be applied twice.
+// One step of a base rollout, in its own invocation. The outcome of each page is stored before the next page. A step
+// that is cut off runs again, so a tenant may be applied twice.
 
 import type { Bindings } from "../../deployment/deployment.ts";
 import { withTimeout } from "../../tenants/cache/with-timeout.ts";
@@ -11,11 +11,14 @@ import { mapConcurrent } from "./map-concurrent.ts";
 import { rolloutsOf } from "./platform-blocks.ts";
 import { requireTenant } from "./tenant-handle.ts";
 
-/** An invocation may make 10,000 calls; a tenant takes nine, and more where somebody else writes to it. */
+/** An invocation may make 10,000 calls. A tenant takes nine, and more if another writer interferes. */
 const TENANTS_PER_STEP = 500;
 const APPLY_TIMEOUT_MS = 20_000;
 
-/** In an invocation that the platform's object began. `optionsFor`: those of the Worker that has the tenant. */
+/**
+ * Runs in an invocation that the platform object started. `optionsFor`: the options of the Worker that has the
+ * tenant.
+ */
 export async function runBaseRolloutStep(
   optionsFor: (tenant: string) => AdminOptions,
   bindings: Bindings,
@@ -45,7 +48,7 @@ interface TenantResult {
   readonly effectiveAt: number;
 }
 
-/** Never rejects: what fails becomes the tenant's outcome. */
+/** Never rejects: an error becomes the tenant's outcome. */
 async function tryApplyBase(context: AdminContext, { base, dryRun }: BasePage, tenant: string): Promise<TenantResult> {
   try {
     const result = applyBase(context, { base, dryRun }, tenant);
@@ -62,7 +65,7 @@ async function applyBase(
 ): Promise<TenantResult> {
   const handle = await requireTenant(context, tenant);
   const record = await handle.policy.read(handle.entry === null);
-  // One that is just being made, or taking the base, reads the base again when it is written.
+  // A tenant that is just being created or starts to extend the base reads the base again when written.
   if (!record?.own.extends?.includes(base)) return { outcome: unchangedOutcome(tenant), effectiveAt: 0 };
   const { changes, effectiveAt } = await applyDocument(context, handle, {
     edit: (now) => now,
@@ -84,7 +87,7 @@ function failureOutcome({ options }: AdminContext, tenant: string, error: unknow
     options.onError?.(error);
     return { tenant, state: "unreached" };
   }
-  // Deleted meanwhile: there is nothing to do.
+  // The tenant was deleted meanwhile, so there is nothing to do.
   if (error.key === "not-found") return unchangedOutcome(tenant);
   const errors = error.about.errors ?? [];
   const rules = errors.map(({ field, rule }) => (field === "" ? rule : `${field}: ${rule}`));

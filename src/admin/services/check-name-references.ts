@@ -1,6 +1,6 @@
-// Owns that the tools and prompts a document names are there. An exact name that matches nothing is refused where it was not
-// written before, with the nearest one; one that an upstream may list later is pending, and a pattern is only warned of. Pure.
-// Refuses to judge URIs: what is stored comes after the document.
+// Checks that the tools and prompts that a document names exist. A new exact name that matches nothing is an error,
+// with the nearest name as a suggestion. A name that an upstream may list later is pending, and a pattern only causes
+// a warning. URIs are not checked: resources are stored after the document.
 
 import { MAX_PATTERN_WORK } from "../../resources/pattern-budget.ts";
 import { splitName } from "../../gateway/listed-name.ts";
@@ -13,30 +13,32 @@ import { suggestName } from "../suggest-name.ts";
 const KINDS = ["tools", "prompts"] as const;
 type Kind = (typeof KINDS)[number];
 
-/** The most warnings of one answer, which hide no refusal. One refusal more than an answer lists shows that there are others. */
+/**
+ * The most warnings of one answer; errors are never dropped for warnings. One error more than an answer lists shows
+ * that the list is truncated.
+ */
 const MAX_WARNINGS = 100;
-/** Of these it is said what was meant: each is compared with the names that there are. */
+/** The most names with a suggestion: each is compared with all known names. */
 const MAX_SUGGESTIONS = 5;
 
-/** A name, or a pattern of names, where a document has it. */
+/** A name or a pattern of names in a document. */
 interface Reference {
-  /** Without a place in a list: what moves in it is not written anew. */
+  /** The path without list indexes, so that moving an entry within a list does not make it new. */
   readonly member: string;
   readonly field: string;
   readonly kind: Kind;
   readonly name: string;
-  /** Of a name in a profile: which name the profile gives it, by what it is called there. */
+  /** For a name in a profile: the profile's renamings, from the new name to the original. */
   readonly renamed?: ReadonlyMap<string, string>;
 }
 
-/** What a name can stand for. */
+/** The definitions that a name can refer to. */
 export interface KnownNames {
   readonly tools: ReadonlySet<string>;
-  /** undefined: every tenant has its own. */
+  /** undefined: each tenant has prompts of its own. */
   readonly prompts: ReadonlySet<string> | undefined;
-  /** As of `CatalogNames`. */
   readonly listed?: CatalogNames["listed"];
-  /** Whether something of an upstream of this id may be listed later. */
+  /** Whether the upstream of this id may list more definitions later. */
   readonly mayListLater: (upstream: string) => boolean;
 }
 
@@ -45,7 +47,7 @@ export interface ReferenceErrors {
   readonly warnings: readonly FieldRule[];
 }
 
-/** `whole`: what the document is over its bases and the tenant's code. */
+/** `merged`: the document over its bases and the tenant's code. */
 export function knownNamesOf({ tools, prompts, search, listed }: CatalogNames, merged: TenantDocument): KnownNames {
   return {
     tools: new Set([...tools, ...search]),
@@ -55,7 +57,7 @@ export function knownNamesOf({ tools, prompts, search, listed }: CatalogNames, m
   };
 }
 
-/** `before`: the document as it is stored. What it says already stays, whatever has become of the names. */
+/** `before`: the stored document. Its references stay valid even if the names no longer exist. */
 export function checkNameReferences(own: TenantDocument, before: TenantDocument, names: KnownNames): ReferenceErrors {
   const previousKeys = new Set(referencesIn(before).map(keyOf));
   const addedReferences = referencesIn(own).filter((reference) => !previousKeys.has(keyOf(reference)));
@@ -65,7 +67,7 @@ export function checkNameReferences(own: TenantDocument, before: TenantDocument,
   for (const reference of addedReferences) {
     const canWarn = result.warnings.length < MAX_WARNINGS;
     if (isPattern(reference.name)) {
-      // Of patterns that would take longer nobody is warned.
+      // Patterns that would take longer to match get no warning.
       work += characters[reference.kind] * (isFullGlob(reference.name) ? reference.name.length : 1);
       if (!canWarn || work > MAX_PATTERN_WORK) continue;
     }
@@ -76,7 +78,6 @@ export function checkNameReferences(own: TenantDocument, before: TenantDocument,
   return { ...result, warnings: result.warnings.slice(0, MAX_WARNINGS) };
 }
 
-/** Said only where there is something to say. */
 export function warningsMember(warnings: readonly FieldRule[]): { warnings?: FieldRule[] } {
   return warnings.length === 0 ? {} : { warnings: [...warnings] };
 }
@@ -152,19 +153,22 @@ function suggestionText(
   return suggestion === undefined ? "" : `: did you mean ${suggestion}?`;
 }
 
-/** The upstream that may list it later; undefined: none, or it is the changed name of what has another one. */
+/**
+ * The upstream that may list the name later; undefined: none, or the name is a renamed definition of another
+ * upstream.
+ */
 function pendingUpstreamOf(name: string, { mayListLater: mayHave, listed }: KnownNames): string | undefined {
   const { id } = splitName(name) ?? {};
   return id !== undefined && mayHave(id) && !listed?.has(name) ? id : undefined;
 }
 
-/** Whether it begins as the names of an upstream do. */
+/** Whether the pattern starts with the prefix of an upstream that may list more later. */
 function mayMatchLater(pattern: string, { mayListLater: mayHave }: KnownNames): boolean {
   const { id } = splitName(pattern) ?? {};
   return id !== undefined && !/[*?]/.test(id) && mayHave(id);
 }
 
-/** Only what the same upstream lists was meant: what all its names begin with says nothing about how near they are. */
+/** Suggests only names of the same upstream, and compares them without their common prefix. */
 function pendingText(name: string, id: string, validNames: ReadonlySet<string>): string {
   const begin = `${id}__`;
   const upstreamNames = [...validNames].flatMap((one) => (one.startsWith(begin) ? [one.slice(begin.length)] : []));

@@ -1,11 +1,13 @@
-// Owns what is answered when something of a tenant was ended or given back: when that is so everywhere.
-
 import type { WriteResult } from "../../tenants/object/policy-records.ts";
 import type { AdminContext, RouteResponse } from "../route.ts";
 import { requireStreamsClosed, deadlineFrom, isoTime, waitForLeases } from "./propagation.ts";
 import { requireRecord, type TenantHandle } from "./tenant-handle.ts";
 
-/** Waits even if it was so already: the answer to an earlier try may have been lost. `desk`: for what takes something away. */
+/**
+ * Answers a withdrawal or its reversal, once it is in effect in every isolate. Waits even if nothing changed: the
+ * answer to an earlier try may have been lost. `context`: pass for a withdrawal, which also waits until open streams
+ * have ended.
+ */
 export async function confirmWithdrawal(
   handle: TenantHandle,
   write: WriteResult,

@@ -1,4 +1,4 @@
-// Suspending a tenant whose object does not answer: the platform's object brings it there as soon as it does.
+// Suspends a tenant whose object does not answer: the platform object delivers the suspension as soon as it does.
 
 import { retryingDirectory } from "./retrying-directory.ts";
 import { notFound } from "../problem.ts";
@@ -6,7 +6,7 @@ import type { AdminContext, RouteResponse } from "../route.ts";
 import { rolloutsOf } from "./platform-blocks.ts";
 import { DEFAULT_PLACEMENT } from "../../tenants/directory/placement.ts";
 
-/** The answer of a suspension that nobody confirmed. Throws `not-found`. */
+/** Answers with a suspension that the tenant object has not confirmed. Throws `not-found`. */
 export async function deferTenantSuspension(context: AdminContext, id: string, note: string): Promise<RouteResponse> {
   const { env, caller } = context;
   const inCode = context.options.tenants.has(id);

@@ -1,5 +1,5 @@
-// Owns what the members of a whole document say about each other, and about what the Worker has: what a schema of one
-// member cannot see. Pure.
+// Rules across members of a document, and between a document and the Worker, which a schema of one member cannot
+// check.
 
 import {
   renamingOf,
@@ -18,9 +18,9 @@ import type { FieldRule } from "../field-rule.ts";
 import type { AdminContext } from "../route.ts";
 import { checkNameReferences } from "./check-name-references.ts";
 
-/** A tenant's row holds two documents (its own and the effective one), as does an audit row; a row has at most 2 MB. */
+/** A tenant's row holds two documents (its own and the effective one), as does an audit row. A row has at most 2 MB. */
 export const MAX_DOCUMENT_BYTES = 900_000;
-/** A page of the audit has several documents, and mostly empty lists take 16 times their bytes when they are read. */
+/** A page of the audit holds several documents, and mostly empty lists take 16 times their bytes once parsed. */
 const MAX_DOCUMENT_CONTAINERS = 20_000;
 const KINDS = ["tools", "prompts"] as const;
 
@@ -33,13 +33,16 @@ export function documentErrors(document: TenantDocument, catalog: CatalogNames):
   ];
 }
 
-/** What a Worker without the feature cannot keep: nobody would be let in. Of `auth` every Worker says it. */
+/**
+ * Rejects a mode that needs the feature login(): without the feature, no caller could get in. `auth` itself is
+ * accepted by every Worker.
+ */
 export function missingLoginErrors({ auth, mode }: TenantDocument): FieldRule[] {
   if (auth || !acceptsTokens(mode)) return [];
   return [{ field: "mode", rule: "needs the feature login(), which this Worker does not have" }];
 }
 
-/** What a base binds lies under the tenant's own document without effect: writing it would be believed to have one. */
+/** Rejects members that a base binds: the base overrides them, so writing them would have no effect. */
 export function boundMemberErrors(
   bases: readonly TenantDocument[],
   before: TenantDocument,
@@ -50,7 +53,10 @@ export function boundMemberErrors(
     .map((member) => ({ field: member, rule: "is bound by a base document" }));
 }
 
-/** Of a tenant's own document or a base, by itself: before anything looks through it, and so that none breaks another. */
+/**
+ * Checks a tenant's own document or a base by itself, before anything searches it, and so that one cannot break
+ * another.
+ */
 export function documentSizeErrors(document: TenantDocument): FieldRule[] {
   return [...documentBytesErrors(document), ...patternErrors(document)];
 }
@@ -63,7 +69,7 @@ function documentBytesErrors(document: TenantDocument): FieldRule[] {
   return [{ field: "", rule: `has at most ${MAX_DOCUMENT_CONTAINERS} objects and lists` }];
 }
 
-/** Of patterns that are held against each name one by one, for whoever has all scopes. */
+/** Bounds the patterns that are matched against each name one by one. The worst case is a caller with all scopes. */
 function patternErrors(document: TenantDocument): FieldRule[] {
   const { scopes = {}, profiles = {} } = document;
   const own = fullGlobLength(document, { profile: undefined, scopes: Object.values(scopes) });
@@ -74,7 +80,8 @@ function patternErrors(document: TenantDocument): FieldRule[] {
 }
 
 /**
- * What is wrong with a base whoever extends it: a tool that no code has and no upstream can. `before`: the base as it is stored.
+ * Errors in a base whatever tenant extends it: a tool that neither code nor an upstream can have. `before`: the
+ * stored base.
  */
 export function baseDocumentErrors(
   { options }: AdminContext,
@@ -89,7 +96,7 @@ export function baseDocumentErrors(
   return checkNameReferences(document, before, things).errors;
 }
 
-/** Refuses two tools, or two prompts, under one name: a client could only reach one of them. */
+/** Rejects two tools, or two prompts, under one name: a client could reach only one of them. */
 function duplicateNameErrors(
   document: TenantDocument,
   name: string,

@@ -1,27 +1,27 @@
-// Owns which of the reasons that `explain` gives decide, and what it cannot know. Refuses to decide what is visible: it is told.
+// Selects the reasons of `explain` that decide, and those that it cannot know. The caller passes in the visibility.
 
-/** What was found out, by who said it. */
+/** The facts, by the rule that they come from. */
 export interface ExplainFindings {
-  /** Why they are not let in at all. */
+  /** Why the subject has no access at all. */
   readonly blockedBy: readonly string[];
-  /** The author's `visible`: what it said, or that it was not asked. */
+  /** The result of the author's `visible`, or that it was not called. */
   readonly hidden: { readonly reason: string; readonly isKnown: boolean } | undefined;
-  /** What was found, or not, under the name. */
+  /** Whether the name matched, and how. */
   readonly matchReasons: readonly string[];
-  /** The rules of the document that say no. */
+  /** The rules of the document that deny access. */
   readonly denials: readonly string[];
-  /** Why sources do not have it. */
+  /** Why sources do not have the definition. */
   readonly hiddenReasons: readonly string[];
-  /** Sources of which nobody knows what they have. */
+  /** Sources whose definitions are unknown. */
   readonly unreadSources: readonly string[];
-  /** What limits a caller who is not named. */
+  /** Which rules are unknown because the caller is not named. */
   readonly unknownCaller: string | undefined;
 }
 
 export interface Visibility {
   readonly isVisible: boolean;
   readonly isCallable: boolean;
-  /** Whether there is something of the name, seen or not. */
+  /** Whether a definition of the name exists, visible or not. */
   readonly exists: boolean;
 }
 
@@ -38,7 +38,7 @@ export function explainDecision(
   };
 }
 
-/** The first that is there decides: what follows would say no to somebody who got so far. */
+/** The first kind of reason that applies decides: later rules only concern callers who pass the earlier ones. */
 function decidingReasons(
   { blockedBy, hidden, matchReasons, denials, hiddenReasons }: ExplainFindings,
   { isVisible, isCallable, exists }: Visibility,

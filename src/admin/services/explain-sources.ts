@@ -1,6 +1,3 @@
-// Owns what `explain` says of a tenant's sources: what one leaves out, what it lacks under a name, and what nobody knows of it
-// because it could not be read.
-
 import type { RequestScope } from "../../handlers/request-scope.ts";
 import { withDetail } from "../../gateway/read-failure.ts";
 import { suggestName } from "../suggest-name.ts";
@@ -12,24 +9,24 @@ import { STATE_WORDS } from "../contract.ts";
 
 export interface SourceReasons {
   readonly all: readonly string[];
-  /** Why what a source has is not listed, or that it has no such thing. */
+  /** Why a source does not list the definition, or that the source has no such definition. */
   readonly hiddenReasons: readonly string[];
-  /** Sources that may have it, as far as anybody knows. */
+  /** Sources that may have the definition, because they could not be read. */
   readonly unreadSources: readonly string[];
-  /** The causes of those in `unread`. */
+  /** The causes of the reasons in `unreadSources`. */
   readonly causes: readonly (Cause & { readonly reason: string; readonly source: string })[];
 }
 
 export interface ExplainTarget {
   readonly kind: Kind;
-  /** As it was asked for. */
+  /** The name in the request. */
   readonly name: string;
-  /** Before any renaming. */
+  /** The name before any renaming. */
   readonly target: string;
   readonly isListed: boolean;
 }
 
-/** What a source leaves out, and what it may lack because it could not be read. */
+/** Definitions that a source leaves out, and definitions that are unknown because a source could not be read. */
 export function sourceReasons(
   sources: readonly Source<RequestScope>[],
   document: TenantDocument,
@@ -37,7 +34,7 @@ export function sourceReasons(
 ): SourceReasons {
   const disabled = disabledReasons(document, target);
   const belongsTo = (id: string) => target.startsWith(`${id}__`);
-  // What is nowhere, and has no source's name before it, may be of each that could not be read.
+  // An unlisted name without a source's prefix may belong to any source that could not be read.
   const mayBelongToAny = !isListed && disabled.length === 0 && !sources.some(({ id }) => belongsTo(id));
   const bySource = sources.map((source) => {
     const { id, state, detail, withheld } = source;
@@ -62,7 +59,7 @@ export function sourceReasons(
   };
 }
 
-/** What is switched off is no source, so nothing else says why its definitions are nowhere. */
+/** A disabled upstream is not a source, so no other reason explains its missing definitions. */
 function disabledReasons({ upstreams = {} }: TenantDocument, target: string): string[] {
   return Object.entries(upstreams)
     .filter(([id, { enabled }]) => enabled === false && target.startsWith(`${id}__`))
@@ -80,10 +77,10 @@ function stateReasons(
   return [`source ${id}: ${STATE_WORDS[state.kind]}: ${withDetail(state.why, detail)}${since}`];
 }
 
-/** A name that is misspelt, or that its upstream has no more. */
+/** The name is misspelt, or its upstream no longer has the definition. */
 function unlistedReasons(id: string, items: readonly { readonly name: string }[], target: string): string[] {
   const names = items.map((one) => one.name);
-  // What all of them begin with says nothing about how near they are.
+  // The common prefix says nothing about how close two names are.
   const own = (name: string) => name.slice(id.length + 2);
   const suggestion = suggestName(own(target), names.map(own));
   const hint = suggestion === undefined ? "" : `: did you mean ${id}__${suggestion}?`;

@@ -1,5 +1,5 @@
-// Owns for whom `explain` is asked: a key, a user of the app that mounts the Worker, or nobody in particular; and why they are
-// not let in at all. Refuses to guess what an author's `visible` would say of somebody whose claims nobody named.
+// The subject of an `explain` request: a key, a user of the app that mounts the Worker, or no one in particular. Also
+// explains why the subject has no access at all. The author's `visible` is not called for a user without claims.
 
 import { appPrincipal, parseAppUser, type AppUser } from "../../auth/app-user.ts";
 import { ANONYMOUS, keyPrincipal, type Principal } from "../../auth/principal.ts";
@@ -10,22 +10,22 @@ import type { AdminContext } from "../route.ts";
 import type { TenantHandle } from "./tenant-handle.ts";
 
 export interface ExplainSubject {
-  /** By which suspensions name them. */
+  /** The id in suspensions. */
   readonly id: string;
-  /** What limits what they see; undefined: nothing does. */
+  /** The scopes that limit the subject; undefined: no limit. */
   readonly scopes: readonly string[] | undefined;
   readonly blockedBy: readonly string[];
-  /** That of them which a key would end. */
+  /** The one of these reasons that a key would remove. */
   readonly keyRequired?: string;
-  /** Of whom `visible` can be asked; a text: why it cannot. */
+  /** The principal to pass to the author's `visible`; a text: why that is not possible. */
   readonly viewer: Principal | string;
-  /** What would have a say and is not known, because nobody is named; undefined: all of it is. */
+  /** Rules that are unknown because no caller is named; undefined: none. */
   readonly unknown?: string;
 }
 
 interface SubjectQuery {
   readonly key?: string;
-  /** JSON, as the app says it. */
+  /** JSON, in the form that the app's `authenticate` returns. */
   readonly user?: string;
   readonly profile?: string;
 }

@@ -1,5 +1,6 @@
-// Owns what the directory says about a tenant beside its id: hostnames, which belong to one tenant only. Claimed before a
-// document is written, released after it. The tenant's object decides what its document says, and this follows: nothing is given back that a write may name which was begun, and what nobody names any more is found later.
+// The directory's record of hostnames, which belong to one tenant each. Hostnames are claimed before a document is
+// written and released after. The document in the tenant object is decisive, and the directory follows. A hostname
+// that a pending write may name is never released; unused hostnames are found later.
 
 import { AppError } from "../../protocol/app-error.ts";
 import { isUnknownTenant } from "../../tenants/object/tenant-uid.ts";
@@ -17,7 +18,7 @@ import type { TenantHandle } from "./tenant-handle.ts";
 
 type HostnameOwner = Pick<TenantHandle, "id" | "entry">;
 
-/** What a write replaces. Of a tenant that is being made: nothing, revision 0. */
+/** The state that a write replaces. For a new tenant: empty, revision 0. */
 export type PreviousRecord = Pick<TenantRecord, "revision" | "effective">;
 
 function directoryRefOf({ id, entry }: HostnameOwner): DirectoryRef {
@@ -25,8 +26,8 @@ function directoryRefOf({ id, entry }: HostnameOwner): DirectoryRef {
 }
 
 /**
- * Throws `conflict` for a hostname of another tenant, and refuses those that are the Worker's. `whole`: the effective document
- * over the tenant's code. What is the tenant's already was let pass when it was claimed.
+ * Throws `conflict` for a hostname of another tenant, and rejects the Worker's own hostnames. `merged`: the
+ * effective document over the tenant's code. Hostnames that the tenant has already were checked when claimed.
  */
 export async function checkHostnames(
   context: AdminContext,
@@ -43,8 +44,8 @@ export async function checkHostnames(
 }
 
 /**
- * Why no tenant can have it. By whichever name an operator comes, they cannot give that one away. `HOSTS` lists the Worker's names and
- * those of tenants, and who may deploy knows which is which.
+ * Why no tenant can have the hostname. The check includes the hostname of this request, so an operator cannot give
+ * that one away. `HOSTS` lists names of the Worker and of tenants; an owner, who may deploy, knows which is which.
  */
 function hostnameError({ env, request, caller }: AdminContext, hostname: string): string | undefined {
   if (env.HOSTS && caller.role !== "owner" && isHostAllowed(new Headers({ host: hostname }), env)) {
@@ -59,7 +60,10 @@ function hostnameError({ env, request, caller }: AdminContext, hostname: string)
     : undefined;
 }
 
-/** Claims all hostnames or none, for a write that replaces `before`: where it is not made, `giveBack` is told. */
+/**
+ * Claims all hostnames or none, for a write that replaces `before`. If that write is not made, call
+ * `releaseUnwrittenHostnames`.
+ */
 export async function reserveHostnames(
   context: AdminContext,
   subject: TenantHandle,
@@ -93,7 +97,7 @@ async function claimHostname(
   await release();
   return directory.claimHostname(hostname, directoryRefOf(subject), baseRevision);
 }
-/** A write that wanted these names was not made: what the tenant's document does not name is free again. */
+/** Releases the hostnames of a write that was not made, except those in the tenant's current document. */
 export async function releaseUnwrittenHostnames(
   context: AdminContext,
   subject: TenantHandle,
@@ -102,7 +106,7 @@ export async function releaseUnwrittenHostnames(
 ): Promise<void> {
   if (!wanted.hostnames?.length) return;
   const { entry, tenant, policy } = subject;
-  // One that ends takes with it what it has.
+  // A tenant that is deleted releases its hostnames itself.
   const record = await policy.read(entry === null).catch(ignoreUnknownTenant);
   const { revision = 0, effective = {} } = record ?? {};
   const current = mergeDocuments([tenant.base, effective]);
@@ -115,7 +119,6 @@ export async function releaseUnwrittenHostnames(
     );
 }
 
-/** The hostnames of a document that another one does not have. */
 function hostnamesNotIn({ hostnames = [] }: TenantDocument, other: TenantDocument): readonly string[] {
   return hostnames.filter((hostname) => !other.hostnames?.includes(hostname));
 }
@@ -124,7 +127,7 @@ function ignoreUnknownTenant(error: unknown): undefined {
   if (!isUnknownTenant(error)) throw error;
 }
 
-/** A tenant comes to its end, and nothing it was to be can be written any more. */
+/** Releases the hostnames of a tenant that is being deleted, to which no write is possible any more. */
 export async function releaseAllHostnames(
   { env }: AdminContext,
   subject: HostnameOwner,
@@ -136,7 +139,10 @@ export async function releaseAllHostnames(
   }
 }
 
-/** `revision`: that of `whole`. Returns when no isolate believes any more what was before, in milliseconds since the epoch; 0: at once. */
+/**
+ * `revision`: the revision of `merged`. Returns when every isolate has dropped the previous state, in milliseconds
+ * since the epoch; 0: at once.
+ */
 export async function publishHostnames(
   context: AdminContext,
   subject: HostnameOwner,

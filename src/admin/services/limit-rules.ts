@@ -1,4 +1,4 @@
-// Owns which limits hold for a tenant as an operator's request finds it, who may raise which, and what is used of them.
+// Effective limits of a tenant in the admin API, who may raise them, and their usage.
 
 import {
   LIMITS,
@@ -19,7 +19,10 @@ import { requireTenant, requireRecord, type TenantHandle } from "./tenant-handle
 
 type LimitChecker = (before: TenantDocument, after: TenantDocument) => FieldRule[];
 
-/** What somebody may not change of a tenant's limits: an admin of the tenant lowers them, and raises its callers' own. */
+/**
+ * Returns errors for limits that the caller may not change. A tenant-admin may lower any limit, and raise those for
+ * the tenant's own callers.
+ */
 export async function createLimitChecker(context: AdminContext, id: string): Promise<LimitChecker> {
   if (context.caller.role !== "tenant-admin") return () => [];
   const handle = await requireTenant(context, id);
@@ -44,11 +47,10 @@ function isRaised(
   effectiveLimits: EffectiveLimits,
 ): boolean {
   if (LIMITS[name].raise !== "operator" || before === after) return false;
-  // What lies under the document may be more than what it says now.
+  // Without the member, the limit below the document applies, which may be higher than the current one.
   return after === undefined || after > (before ?? effectiveLimits[name]);
 }
 
-/** What holds, whoever said it. */
 export function effectiveLimitsOf(
   { options }: AdminContext,
   { tenant }: TenantHandle,
@@ -57,7 +59,7 @@ export function effectiveLimitsOf(
   return resolveLimits(options.catalog.limits, mergeDocuments([tenant.base, effective]).limits);
 }
 
-/** What the tenant's authority knows of the use of its limits. */
+/** The usage that the tenant object knows. */
 export function getLimitUsage({ env }: AdminContext, { id, entry, created }: TenantHandle): Promise<LimitUse> {
   return createRpcClient(stubOf(env, { id, placement: entry ?? DEFAULT_PLACEMENT, uid: created }), limitStore).use();
 }

@@ -1,4 +1,4 @@
-// Owns lists of what all shards of the directory have, in the order of ids: each is asked for as many as are wanted.
+// Lists across all shards of the directory, in the order of ids. Each shard returns up to the requested number.
 
 import type { DirectoryEnv } from "../../tenants/directory/directory.ts";
 import type { KnownTenants } from "../../tenants/directory/directory-object.ts";
@@ -13,7 +13,7 @@ export interface ListRequest {
   readonly limit: number;
 }
 
-/** Tenants that were made. */
+/** Created tenants. */
 export async function listEntries(
   env: DirectoryEnv,
   { after, limit }: ListRequest,
@@ -25,13 +25,13 @@ export async function listEntries(
     .slice(0, limit);
 }
 
-/** Ids of those that the author's function declares, of which it was asked for. */
+/** Ids that the author's function declares and that were requested before. */
 export async function listDeclared(env: DirectoryEnv, { after, limit }: ListRequest): Promise<readonly string[]> {
   const pages = await Promise.all(retryingShards(env).map((shard) => shard.listDeclared(after, limit)));
   return pages.flat().toSorted().slice(0, limit);
 }
 
-/** What the directory has of these ids: each shard is asked once. */
+/** The directory's entries for these ids, with one call to each shard. */
 export async function listByIds(env: DirectoryEnv, ids: readonly string[]): Promise<KnownTenants> {
   const pages = await Promise.all(
     retryingShards(env).map(async (shard, at): Promise<KnownTenants> => {

@@ -1,4 +1,4 @@
-// Owns what a tenant has to offer as an operator's request finds it: the same sources that a client's request would.
+// Loads a tenant's catalog for an operator's request, from the same sources as a client's request.
 
 import type { RequestScope } from "../../handlers/request-scope.ts";
 import { createCodeSource } from "../../catalog/code-source.ts";
@@ -25,7 +25,7 @@ export async function loadTenantCatalog(
   return createTenantCatalog(context.options.catalog, handle.tenant, { policy, version: record.revision }, additional);
 }
 
-/** The names that a document may use, before any renaming. `record`: null for a tenant that is only being made. */
+/** The names that a document may use, before any renaming. `record`: null for a tenant that is being created. */
 export async function getCatalogNames(
   context: AdminContext,
   handle: TenantHandle,
@@ -41,7 +41,7 @@ export async function getCatalogNames(
   };
 }
 
-/** The names of what is listed under another one, by that one: what an operator copied from a list. */
+/** Original names by listed name: an operator may have copied the name from a list. */
 export function namesByListedName(sources: readonly Source<RequestScope>[]): ReadonlyMap<string, string> {
   const all = sources.flatMap(({ tools, prompts }) => [...tools, ...prompts]);
   return new Map(all.flatMap(({ name, listedName }) => (listedName === undefined ? [] : [[listedName, name]])));

@@ -1,9 +1,8 @@
-// Owns doing the same with many tenants, a few at a time: an invocation has six connections, and objects answer at
-// once.
+// Bounded concurrency: an invocation has six connections, and objects answer quickly.
 
 const CONCURRENCY = 8;
 
-/** Results in the order of the items. `work` does not throw. */
+/** Results in the order of the items. `mapper` must not throw. */
 export async function mapConcurrent<T, R>(items: readonly T[], mapper: (item: T) => Promise<R>): Promise<R[]> {
   const results = Array.from<R>({ length: items.length });
   let next = 0;

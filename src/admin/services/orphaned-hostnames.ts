@@ -1,5 +1,5 @@
-// Owns hostnames whose owner does not name them: a write was cut off between its claim and its end. Refuses to free one that a
-// write may still be about to name: an old one is made to fail first.
+// Finds hostnames that their owner's document does not name, left by a write that was cut off. Before such a hostname
+// is freed, an old write that could still name it is made to fail.
 
 import { mergeDocuments } from "../../tenants/document/tenant-document.ts";
 import type { DirectoryRef } from "../../tenants/directory/directory-object.ts";
@@ -9,13 +9,13 @@ import { ProblemError } from "../problem.ts";
 import type { AdminContext } from "../route.ts";
 import { createTenantHandle, resolveTenant, type TenantHandle } from "./tenant-handle.ts";
 
-/** A write that began so long ago was cut off, as far as anybody waits for it; if it was not, it begins again. */
+/** A write older than this counts as cut off. If it is still running, it fails and starts over. */
 const ABANDONED_AFTER_MS = 60_000;
 
-/** Gives the hostname back, unless its owner has claimed it again meanwhile. */
+/** Releases the hostname, unless its owner has claimed it again meanwhile. */
 export type ReleaseHostname = () => Promise<void>;
 
-/** How a hostname is freed that its owner does not name; undefined: it does, or may be about to. */
+/** How to release a hostname that its owner does not name; undefined: the owner names it, or may be about to. */
 export async function findOrphanedHostname(
   context: AdminContext,
   hostname: string,
@@ -26,7 +26,7 @@ export async function findOrphanedHostname(
   const ref: DirectoryRef = { id: claim.tenant, created: claim.created === "" ? null : claim.created };
   const owner = await findOwner(context, ref);
   if (!owner) return () => directory.releaseHostname(hostname, ref);
-  // It is being made, or deleted: then what it had goes with it.
+  // Without a record, the tenant is being created or deleted, which settles its hostnames.
   const record = await owner.policy.read(owner.entry === null);
   if (!record || mergeDocuments([owner.tenant.base, record.effective]).hostnames?.includes(hostname)) return undefined;
   const { revision } = record;
@@ -37,7 +37,7 @@ export async function findOrphanedHostname(
   };
 }
 
-/** undefined: the tenant that claimed it has ended. */
+/** undefined: the tenant that claimed the hostname was deleted. */
 async function findOwner(context: AdminContext, { id, created }: DirectoryRef): Promise<TenantHandle | undefined> {
   try {
     const resolvedTenant = await resolveTenant(context, id);

@@ -1,4 +1,5 @@
-// What a rollout stops in a tenant, beside what the tenant itself suspended: as its object enforces it, and what is on its way there.
+// Suspensions of the platform in a tenant, beside the tenant's own: those that the tenant object enforces, and those
+// on their way.
 
 import { canonicalJson } from "../../auth/seal.ts";
 import { splitName } from "../../gateway/listed-name.ts";
@@ -18,13 +19,13 @@ export const rolloutsOf = (env: object) => createRpcClient(platformStubOf(env), 
 
 type SuspendedRecord = Pick<TenantRecord, "suspensions" | "blocks">;
 
-/** The record with what is blocked in every tenant among its suspensions. */
+/** The record, with the platform's blocks among its suspensions. */
 export function withBlocks<R extends SuspendedRecord>(record: R): R {
   const blocked = record.blocks.blocks.map((block) => ({ kind: "tool" as const, ...block }));
   return { ...record, suspensions: [...record.suspensions, ...blocked] };
 }
 
-/** What the tenant's object does not enforce yet. */
+/** Suspensions that the tenant object does not enforce yet. */
 export async function getPendingSuspensions(
   env: object,
   { id, created, entry }: TenantHandle,
@@ -41,8 +42,8 @@ export async function getPendingSuspensions(
 }
 
 /**
- * Throws where a tenant's own administrator changes what could bring back, under another name, a profile or a tool of an upstream that
- * an operator stopped.
+ * Throws if a tenant-admin changes a member that could restore a suspended profile, or a suspended upstream tool,
+ * under another name. Applies to suspensions by an operator.
  */
 export async function enforceOperatorSuspensions(
   context: AdminContext,
@@ -62,7 +63,7 @@ export async function enforceOperatorSuspensions(
       field: "profiles",
       rule: `an operator suspended the profile ${suspendedProfile.name}: ${OPERATOR_ONLY_RULE}`,
     });
-  // A setting in `tools` may be all that keeps another name of the tool off.
+  // A setting in `tools` may be all that disables another name of the tool.
   const changed = [
     ...(isSubsetOfUpstreams(before, own) ? [] : ["upstreams"]),
     ...(isChanged("tools") ? ["tools"] : []),
@@ -72,7 +73,7 @@ export async function enforceOperatorSuspensions(
   if (errors.length > 0) throw new ProblemError("forbidden", { errors });
 }
 
-/** The same where they resume a tool of an upstream that they suspended themselves. */
+/** The same check when a tenant-admin resumes an upstream tool that they suspended themselves. */
 export async function enforceOperatorSuspensionOnResume(
   context: AdminContext,
   handle: TenantHandle,
@@ -89,7 +90,7 @@ type Upstreams = NonNullable<TenantDocument["upstreams"]>;
 
 const isUpstreamTool = (upstreams: Upstreams, name: string) => Object.hasOwn(upstreams, splitName(name)?.id ?? "");
 
-/** What is said of a tool of an upstream that an operator stopped, or that is about to be; undefined: there is none. */
+/** The rule for an upstream tool that an operator suspended or is suspending; undefined: there is no such tool. */
 async function suspendedUpstreamToolRule(
   { env }: AdminContext,
   handle: TenantHandle,

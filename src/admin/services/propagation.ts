@@ -1,18 +1,18 @@
-// Owns the admin half of the lease rule: a withdrawal is acknowledged when no isolate serves what was before.
+// The admin API's half of the lease rule: a withdrawal is acknowledged once no isolate serves the previous state.
 
 import { createChangeClient } from "../../tenants/object/change-rpc.ts";
 import type { TenantStub } from "../../tenants/object/tenant-uid.ts";
 import { ProblemError } from "../problem.ts";
 
 /**
- * When what an object measured to take so much longer is over, by the clock of this machine: the object's may be ahead of it or
- * behind. To be called when the answer has come. Milliseconds.
+ * Converts the remaining time that an object measured to a deadline on this machine's clock, in milliseconds. Clocks
+ * differ, so call this when the answer arrives.
  */
 export function deadlineFrom(leftMs: number): number {
   return Date.now() + leftMs;
 }
 
-/** Waits until `effectiveAt`, as `fromNow` gives it: then every lease from before it has ended. */
+/** Waits until `effectiveAt`, as `deadlineFrom` returns it. All earlier leases have expired by then. */
 export async function waitForLeases(effectiveAt: number): Promise<void> {
   const remainingMs = effectiveAt - Date.now();
   if (remainingMs > 0) await scheduler.wait(remainingMs);
@@ -21,8 +21,8 @@ export async function waitForLeases(effectiveAt: number): Promise<void> {
 const STREAMS_CLOSE_TIMEOUT_MS = 12_000;
 
 /**
- * Waits until the streams that a withdrawal ends have ended, also those whose hub was just reset and who were away from
- * it. false: a hub cannot be reached, and nobody knows.
+ * Waits until the streams that a withdrawal ends have closed, including streams that lost a hub that was just reset.
+ * false: a hub cannot be reached, so the state is unknown.
  */
 async function waitForStreamsClosed(stub: TenantStub): Promise<boolean> {
   const deadline = Date.now() + STREAMS_CLOSE_TIMEOUT_MS;
@@ -34,7 +34,7 @@ async function waitForStreamsClosed(stub: TenantStub): Promise<boolean> {
   return pendingMs === 0;
 }
 
-/** Throws `busy` where nobody knows whether they have. */
+/** Throws `busy` if it is unknown whether the streams have closed. */
 export async function requireStreamsClosed(stub: TenantStub): Promise<void> {
   if (await waitForStreamsClosed(stub)) return;
   throw new ProblemError("busy", {

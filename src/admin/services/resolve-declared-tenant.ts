@@ -1,4 +1,5 @@
-// Owns finding out whether the Worker's code declares a tenant now, by name or by the author's function. Refuses to take a function that fails for one that knows no such tenant.
+// Finds a tenant that the Worker's code declares, by name or through the author's function. An error of that function
+// does not count as "no such tenant".
 
 import { isTenantId, type Tenant } from "../../tenants/document/tenant-definition.ts";
 import type { NewResource } from "../../handlers/resource-store.ts";
@@ -7,7 +8,7 @@ import type { AdminContext } from "../route.ts";
 
 const RETRY = { "retry-after": "5" };
 
-/** As the code has it, which no tenant of the directory is asked about. Throws `busy` where the author's function fails. */
+/** The declaration in code; the directory is not asked. Throws `busy` if the author's function fails. */
 export async function resolveDeclaredTenant(
   { env, options }: Pick<AdminContext, "env" | "options">,
   id: string,

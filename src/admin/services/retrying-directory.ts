@@ -1,4 +1,4 @@
-// Owns how operators' requests ask a shard of the directory: once more where the platform says that the call may be made again.
+// Calls a directory shard for operators' requests, with one retry if the platform says that the call can be repeated.
 
 import type { DirectoryEnv } from "../../tenants/directory/directory.ts";
 import { allShards, directoryOf } from "../../tenants/directory/directory-stub.ts";
@@ -7,7 +7,6 @@ import { retryIfIdempotent } from "../../tenants/cache/retry-if-idempotent.ts";
 
 type DirectoryShard = DurableObjectStub<DirectoryObject>;
 
-/** The shard of a tenant's id, or of a hostname. */
 export function retryingDirectory(env: DirectoryEnv, name: string): DirectoryShard {
   return withIdempotentRetry(() => directoryOf(env, name));
 }
@@ -16,7 +15,10 @@ export function retryingShards(env: DirectoryEnv): readonly DirectoryShard[] {
   return allShards(env).map((_shard, at) => withIdempotentRetry(() => allShards(env)[at]));
 }
 
-/** What a document names no more, or a tenant that ended: the same once more changes nothing. */
+/**
+ * Releases a hostname of a deleted tenant, or one that a document no longer names. Repeating the call changes
+ * nothing.
+ */
 export function releaseHostnameWithRetry(
   env: DirectoryEnv,
   ...[hostname, ...rest]: Parameters<DirectoryObject["releaseHostname"]>
@@ -26,7 +28,7 @@ export function releaseHostnameWithRetry(
   });
 }
 
-/** `stubOf`: a new one for each call, because one that failed may be of no more use. */
+/** `stubOf`: creates a new stub for each call, because a stub may be unusable after an error. */
 function withIdempotentRetry(stubOf: () => DirectoryShard | undefined): DirectoryShard {
   return new Proxy({} as DirectoryShard, {
     get:

@@ -1,5 +1,4 @@
-// Owns the end of a tenant, in an order in which every step can be repeated: nobody is served any more, then everything
-// it stored goes, then its name.
+// Deletes a tenant, in steps that can each be repeated: end its service, delete its data, then free its name.
 
 import { forgetName } from "../../tenants/directory/directory.ts";
 import { retryingDirectory } from "./retrying-directory.ts";
@@ -17,10 +16,10 @@ import { ProblemError } from "../problem.ts";
 import type { AdminContext } from "../route.ts";
 import type { TenantHandle } from "./tenant-handle.ts";
 
-/** Half of the thousand calls to KV that one invocation of the object may make. */
+/** Half of the thousand KV calls that one invocation of the object may make. */
 const BODY_BATCH = 500;
 const SESSION_BATCH = 100;
-/** Of the thousand calls that one invocation of the Worker may make, those that are as many as there is to delete. */
+/** The part of the thousand calls of one Worker invocation that may go to deleting items. */
 const MAX_CALLS = 900;
 
 /** May be called again for a deletion that was cut off. Throws `conflict` for a tenant in code, and `busy`. */
@@ -33,24 +32,24 @@ export async function deleteTenant(context: AdminContext, handle: TenantHandle):
   const directory = retryingDirectory(env, id);
   const entry = handle.entry ?? (await directory.endDeclared(id, created));
   const operators = createRpcClient(platformStubOf(env), operatorStore);
-  // 1. No isolate that does not know it yet finds it, by id or hostname.
+  // 1. Isolates that do not know the tenant yet no longer find it, by id or hostname.
   await directory.markDeleting(entry);
   const record = await policy.read(false);
   if (record) {
     await operators.record(caller, "tenant.delete", `tenant ${id}`, { before: record.own, after: null });
     await releaseAllHostnames(context, handle, record.effective.hostnames ?? []);
   }
-  // 2. No lease is given any more, and those that were given end.
+  // 2. No new leases are granted, and the existing ones expire.
   await waitForLeases(deadlineFrom(await policy.close(created)));
   evictPolicy(id);
-  // 3. What it stored.
+  // 3. Delete the stored data.
   await content.closeContent(created);
   const spend = createCallBudget();
   while (!(await content.purge(BODY_BATCH)).done) spend(1);
   await endSessions(context, handle, spend);
   await content.erase();
   await policy.erase();
-  // 4. What others say about it, and its name.
+  // 4. Remove references in other objects, then the name.
   await createRpcClient(platformStubOf(env), baseStore).setUses({ id, created }, []);
   await operators.removeTenant({ id, created });
   await directory.remove(entry);
@@ -59,7 +58,9 @@ export async function deleteTenant(context: AdminContext, handle: TenantHandle):
 
 type SpendCalls = (calls: number) => void;
 
-/** Throws `busy` where one request cannot delete all of it: what is deleted stays deleted, and the next one goes on. */
+/**
+ * Throws `busy` if one request cannot delete everything. Deleted items stay deleted, and the next request continues.
+ */
 function createCallBudget(): SpendCalls {
   let remaining = MAX_CALLS;
   return (calls) => {
@@ -70,7 +71,7 @@ function createCallBudget(): SpendCalls {
   };
 }
 
-/** Ends what 2025 sessions remembered, because their stored calls hold the tenant's data. */
+/** Deletes the state of sessions of MCP 2025, because their stored calls hold the tenant's data. */
 async function endSessions(
   { env }: AdminContext,
   { storageKey, entry, stub }: TenantHandle,

@@ -1,5 +1,5 @@
-// Owns how the admin API reaches a tenant: whether it exists, the object that is its authority, and its record. Refuses
-// the isolate's memory of who exists: an operator sees the directory as it is.
+// How the admin API reaches a tenant: its existence, its object and its record. Isolate caches are not used, so an
+// operator sees the directory as it is.
 
 import { contentStubOf } from "../../resources/resource-stub.ts";
 import { contentStore, type ContentRpc } from "../../resources/content-store.ts";
@@ -20,20 +20,20 @@ import type { TenantShape, Infer } from "../contract.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import type { AdminContext, ResolvedTenant } from "../route.ts";
 
-/** One tenant of a name: what is called through this is refused by any other. */
+/** One tenant of a name: calls through this handle fail if another tenant has the name now. */
 export interface TenantHandle extends ResolvedTenant {
   readonly id: string;
   readonly tenant: Declared<NewResource>;
-  /** What stands for it in the names of what is kept outside of its authority. */
+  /** The tenant's prefix in the names of data outside the tenant object. */
   readonly storageKey: string;
   readonly policy: RpcClient<PolicyMethods>;
   readonly content: ContentRpc;
-  /** Audit entries of edits that are still on their way. */
+  /** Audit entries of edits that are not delivered yet. */
   readonly auditOutbox: OutboxRpc;
   readonly stub: () => TenantStub;
 }
 
-/** In the contract's types, which hold because the directory has only what came in through the contract. */
+/** Uses the contract's types: the directory holds only values that came through the contract. */
 export function placementOf({
   entry,
 }: Pick<TenantHandle, "entry">): Pick<Infer<typeof TenantShape>, "region" | "jurisdiction"> {
@@ -65,7 +65,7 @@ export function createTenantHandle(
   };
 }
 
-/** Whichever tenant has the name, for what is said to all of them. */
+/** Addresses whichever tenant has the name, for calls that apply to any of them. */
 export function policyOfAnyUid(
   { env }: Pick<AdminServices, "env">,
   id: string,
@@ -74,7 +74,7 @@ export function policyOfAnyUid(
   return createRpcClient(stubOf(env, { id, placement: entry ?? DEFAULT_PLACEMENT, uid: ANY_UID }), policyStore);
 }
 
-/** Which tenant has the name now, in whatever state. Throws `not-found`. */
+/** The tenant that has the name now, in any state. Throws `not-found`. */
 export async function resolveTenant(services: AdminServices, id: string): Promise<ResolvedTenant> {
   const { entry, declared } = await findTenantByName(services, id);
   if (entry) return { entry, created: entry.created };
@@ -85,7 +85,7 @@ export async function resolveTenant(services: AdminServices, id: string): Promis
   return { entry: null, created: created ?? "", declared, isOrphaned };
 }
 
-/** Who has the name: a tenant in code, one that was made, or, of those that are left, one of the author's function. */
+/** Finds a tenant by name: a tenant in code first, then a created one, then one that the author's function declares. */
 export async function findTenantByName(
   services: AdminServices,
   id: string,
@@ -99,12 +99,12 @@ function lookupInDirectory({ env }: AdminServices, id: string): Promise<Lookup> 
   return retryingDirectory(env, id).lookup(id);
 }
 
-/** The tenant that the request means, or, where its path names none, the one that has the name now. */
+/** The tenant that the request resolved, or the tenant that has the name now if the path names none. */
 export async function getTenantHandle(context: AdminContext, id: string): Promise<TenantHandle> {
   return createTenantHandle(context, id, await (context.resolvedTenant ?? resolveTenant(context, id)));
 }
 
-/** A tenant that is there, and not being deleted. Throws `not-found` or `conflict`. */
+/** A tenant that exists and is not being deleted. Throws `not-found` or `conflict`. */
 export async function requireTenant(context: AdminContext, id: string): Promise<TenantHandle> {
   const handle = await getTenantHandle(context, id);
   if (handle.isOrphaned) throw notFound(`tenant ${id}`);
@@ -114,7 +114,7 @@ export async function requireTenant(context: AdminContext, id: string): Promise<
   return handle;
 }
 
-/** The tenant's record, which this makes for a tenant in code that has none yet. Throws `not-found`. */
+/** The tenant's record. Creates the record of a tenant in code that has none yet. Throws `not-found`. */
 export async function requireRecord({ id, entry, policy }: TenantHandle): Promise<TenantRecord> {
   const record = await policy.read(entry === null);
   if (!record) throw notFound(`tenant ${id}`);

@@ -1,5 +1,5 @@
-// Owns what a tenant's own administrator may write within bounds, and which upstreams and webhooks: those that an operator's bounds allow. A Worker fetches on its
-// operator's account, and sends with each request what secrets a header names. Refuses to judge what is taken away.
+// Limits the upstreams and webhooks that a tenant-admin may configure to those within an operator's bounds. The
+// Worker fetches on its operator's account, and sends the secrets that a header names. Removals are always allowed.
 
 import { canonicalJson } from "../../auth/seal.ts";
 import {
@@ -20,7 +20,7 @@ import { requireTenant, requireRecord, type TenantHandle } from "./tenant-handle
 
 type BoundsChecker = (before: TenantDocument, after: TenantDocument) => FieldRule[];
 
-/** Of upstreams, and of the authorization servers beside them. */
+/** For upstreams and authorization servers. */
 export async function createBoundsChecker(context: AdminContext, id: string): Promise<BoundsChecker> {
   if (context.caller.role !== "tenant-admin") return () => [];
   const handle = await requireTenant(context, id);
@@ -41,7 +41,7 @@ function allBoundsErrors(
   return [...upstreamBoundsErrors(before, after, upstreams), ...authBoundsErrors(before, after, auth)];
 }
 
-/** As operators say in the document and its bases, else as the Worker's author does. */
+/** The operators' bounds in the document and its bases, or else the bounds of the Worker's author. */
 function tenantBounds(
   { options: { features = [] } }: AdminContext,
   { tenant }: TenantHandle,
@@ -55,8 +55,8 @@ function tenantBounds(
 }
 
 /**
- * To be called where a document is written, under the very record that it is written over: bounds may have been narrowed since
- * the request was looked at. Throws.
+ * Call before each write, with the record that the write replaces: bounds may have become narrower since the request
+ * began. Throws.
  */
 export function enforceBounds(
   context: AdminContext,
@@ -69,7 +69,7 @@ export function enforceBounds(
   if (errors.length > 0) throw new ProblemError("forbidden", { errors });
 }
 
-/** What a tenant's administrator may not change of the upstreams, and of the webhooks. Pure. */
+/** Errors for upstreams and webhooks that a tenant-admin may not change. */
 export function upstreamBoundsErrors(
   { upstreams: before = {}, webhooks: previousWebhooks = {} }: TenantDocument,
   { upstreams: after = {}, webhooks = {} }: TenantDocument,
@@ -78,7 +78,7 @@ export function upstreamBoundsErrors(
   const [previousCount, count] = [Object.keys(before).length, Object.keys(after).length];
   const rule = `only an operator may make more than ${most}; upstreamBounds.most says how many`;
   const tooMany = count > most && count > previousCount ? [{ field: "upstreams", rule }] : [];
-  // A webhook has the Worker send requests, too, and shows its writer how they are answered.
+  // A webhook makes the Worker send requests, too, and shows its writer the answers.
   const webhookUrls = Object.entries(webhooks)
     .filter(
       ([name, hook]) =>
@@ -87,10 +87,10 @@ export function upstreamBoundsErrors(
     .map(([name, { url }]) => ({ field: `webhooks.${name}.url`, at: url }));
   const upstreamUrls = Object.entries(after)
     .filter(([id, upstream]) => !isUnchangedOrDisabled(Object.hasOwn(before, id) ? before[id] : undefined, upstream))
-    // A service is granted by an operator, or refused by the feature that has upstreams.
+    // An upstream without a URL uses a service binding, which an operator grants or the gateway feature rejects.
     .flatMap(([id, { url = "", auth }]) => [
       { field: `upstreams.${id}.url`, at: url },
-      // The tenant's secrets go there, too.
+      // The token request sends the tenant's secrets, too.
       ...(auth ? [{ field: `upstreams.${id}.auth.tokenUrl`, at: auth.tokenUrl }] : []),
     ]);
   const hostErrors = [...upstreamUrls, ...webhookUrls]
@@ -99,7 +99,7 @@ export function upstreamBoundsErrors(
   return [...tooMany, ...hostErrors];
 }
 
-/** The same ones as before, each as it was or switched off. */
+/** Whether all upstreams existed before and are unchanged or disabled. */
 export function isSubsetOfUpstreams(
   { upstreams: before = {} }: TenantDocument,
   { upstreams: after = {} }: TenantDocument,
@@ -111,7 +111,7 @@ export function isSubsetOfUpstreams(
   );
 }
 
-/** It is what it was, or that switched off. */
+/** Whether the part is unchanged, or differs only in being disabled. */
 function isUnchangedOrDisabled<Part extends UpstreamDocument | WebhookDocument>(
   before: Part | undefined,
   after: Part,

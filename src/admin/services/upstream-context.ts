@@ -1,5 +1,4 @@
-// Owns how an operator's request reaches a tenant's upstreams: what the feature that has them needs of the tenant, as it is
-// now. Refuses a Worker without that feature.
+// How an operator's request reaches a tenant's upstreams. Needs the feature gateway().
 
 import { mergedDocument } from "../../catalog/tenant-catalog.ts";
 import type { Bindings, UpstreamContext, UpstreamOperations } from "../../deployment/deployment.ts";
@@ -18,7 +17,7 @@ export function requireUpstreamOperations({ options: { features = [] } }: AdminC
   throw missingFeature("Upstreams need the feature gateway()");
 }
 
-/** The tenant as its authority has it at this moment: asked again, it may be another version. */
+/** Reads the tenant's current record from the tenant object. A second call may return another revision. */
 export async function getUpstreamContext(context: AdminContext, handle: TenantHandle) {
   const { env, options, caller } = context;
   const { id, entry, created, storageKey, stub, tenant } = handle;

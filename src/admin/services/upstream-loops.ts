@@ -1,5 +1,5 @@
-// Owns that a tenant is not written as its own upstream, where its URL says so. What leads back by other ways, such as
-// another tenant's upstreams, is listed a few times: docs/gateway.md.
+// Rejects a tenant as its own upstream, if the URL shows it. Other loops, such as through another tenant's upstreams,
+// are listed a few times: docs/gateway.md.
 
 import { hostnameOf } from "../../auth/origin.ts";
 import { stripMountPath } from "../../deployment/mount.ts";
@@ -10,7 +10,7 @@ import type { AdminContext } from "../route.ts";
 
 const ENDPOINTS = new Set(["mcp", "gateway"]);
 
-/** `whole`: the effective document over the tenant's code. */
+/** `merged`: the effective document over the tenant's code. */
 export function upstreamLoopErrors(
   { env, request, options: { path = "" } }: AdminContext,
   id: string,

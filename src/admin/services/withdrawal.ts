@@ -1,5 +1,5 @@
-// Owns whether a change of a document takes anything away from anybody: such a change is acknowledged only once it is
-// in force. In doubt it does. Pure.
+// Whether a change of a document takes anything away from a caller. Such a change is acknowledged only once it is in
+// effect. In doubt the answer is yes.
 
 import { canonicalJson } from "../../auth/seal.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
@@ -27,13 +27,13 @@ export function isWithdrawal(
   );
 }
 
-/** Members that decide who gets in at all, and how much they may have. */
+/** Members that decide who has access at all, and how much. */
 function accessMembers(document: TenantDocument): unknown {
   const { mode, auth, allowedOrigins, hostnames, limits, search, deprecatedNameDays } = document;
   return [mode, auth, allowedOrigins, hostnames, limits, search, deprecatedNameDays];
 }
 
-/** Whether a member is gone or says something else, which may take something away. A new one takes nothing away. */
+/** Whether a member is removed or changed, which may take something away. A new member takes nothing away. */
 function isNarrowed<T>(
   before: Readonly<Record<string, T>> = {},
   after: Readonly<Record<string, T>> = {},
@@ -45,7 +45,7 @@ function isNarrowed<T>(
   });
 }
 
-/** A new setting may switch off what was on by default. */
+/** A new setting may disable a tool that was enabled by default. */
 function disablesTool(before: TenantDocument, after: TenantDocument): boolean {
   return Object.entries(after.tools ?? {}).some(
     ([name, setting]) => setting.enabled === false && before.tools?.[name]?.enabled !== false,

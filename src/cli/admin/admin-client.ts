@@ -1,5 +1,5 @@
-// The admin API as commands ask it, by the client that the package exports: with the token of now, asked again where that is safe, and
-// with refusals that say what a person can do. Refuses to know any command.
+// The admin API for commands: the exported client, plus a fresh token for each attempt, safe retries, and errors with
+// advice for a person.
 
 import {
   adminClient,
@@ -19,20 +19,20 @@ import { isTransientNetworkError, toResponseError, ResponseError, unreachableErr
 export interface UploadBody {
   readonly size: number;
   readonly mimeType: string;
-  /** Called again for each attempt, because a stream can be read only once. */
+  /** Called for each attempt, because a stream can be read only once. */
   open(): AsyncIterable<Uint8Array>;
 }
 
 export interface AdminApi extends Pick<AdminClient, "request" | "dryRun" | "response"> {
   readonly base: string;
   /**
-   * For routes that say 404 where there is nothing to delete. undefined for 204, and where an attempt whose answer was
-   * lost has deleted it: the next one finds nothing.
+   * For routes that answer 404 if there is nothing to delete. undefined for 204, and for a retry that finds the item
+   * already deleted by an attempt whose answer was lost.
    */
   remove<N extends AdminRoute>(route: N, ...args: AdminArguments<N>): Promise<AdminAnswer<N> | undefined>;
-  /** The same for routes that say `changed: false` there. */
+  /** Like `remove`, for routes that answer `changed: false` instead of 404. */
   withdraw<N extends WithdrawRoute>(route: N, ...args: AdminArguments<N>): Promise<WithdrawResult<N>>;
-  /** undefined where the server says 404. */
+  /** undefined if the server answers 404. */
   find<N extends AdminRoute>(route: N, ...args: AdminArguments<N>): Promise<AdminAnswer<N> | undefined>;
   /** At most `limit` items. */
   pages<N extends AdminList>(
@@ -45,10 +45,10 @@ export interface AdminApi extends Pick<AdminClient, "request" | "dryRun" | "resp
 type WithdrawRoute = {
   [N in AdminRoute]: N extends `DELETE ${string}` ? (AdminAnswer<N> extends { changed: boolean } ? N : never) : never;
 }[AdminRoute];
-/** `repeated`: it was not there when it was asked for again, after an answer that was lost. */
+/** `repeated`: the answer to the first attempt was lost, and a retry found nothing left to remove. */
 type WithdrawResult<N extends WithdrawRoute> = AdminAnswer<N> & { readonly repeated?: true };
 
-/** A route and what it is sent, without the types that tie one to the other. */
+/** A route and its request, without the types that relate them. */
 type UntypedRequest = (route: string, request?: object) => Promise<Response>;
 
 interface Page {
@@ -57,11 +57,11 @@ interface Page {
 }
 
 const PAGE_SIZE = 1000;
-/** The pauses between attempts when the connection broke. */
+/** Delays between attempts after a broken connection. */
 const RETRY_DELAYS_MS = [200, 1000, 3000] as const;
-/** The pause when the server is busy and does not say for how long. */
+/** The delay if the server is busy without a Retry-After header. */
 const BUSY_DELAY_MS = 1000;
-/** The most that all pauses of one request may take together: after a minute a person should be told. */
+/** The most that all delays of one request may add up to. After a minute, a person should see an error. */
 const MAX_WAIT_MS = 60_000;
 
 export function createAdminApi(target: Target, signal: AbortSignal): AdminApi {
@@ -115,7 +115,7 @@ export function createAdminApi(target: Target, signal: AbortSignal): AdminApi {
 const repeatedCursor = (route: string) =>
   new CliError(EXIT.refused, `${route}: the server sent the same cursor again, so the list has no end`);
 
-/** As a part of a path they would be another path: DELETE of the secret `..` would be one of the tenant. */
+/** These values would change the path: DELETE of the secret `..` would delete its tenant. */
 function rejectEmptyParams({ params = {} }: { readonly params?: Readonly<Record<string, string>> } = {}): void {
   for (const value of Object.values(params)) {
     if (["", ".", ".."].includes(value)) throw usageError(`${value}: names nothing`);
@@ -144,13 +144,13 @@ interface FetchRequest {
   readonly init: RequestInit;
 }
 
-/** A condition that fails where nothing is left has no tag beside it. */
+/** A 412 for a missing resource has no ETag. */
 const isNotFound = ({ status, headers }: Response) => status === 404 || (status === 412 && !headers.has("etag"));
 
-/** Answers to a request that was sent before, and whose first answer was lost. */
+/** Answers to a retry whose first answer was lost. */
 const RETRIED = new WeakSet<Response>();
 
-/** `endsRepetition`: which refusal is none where an earlier attempt may have been carried out. */
+/** `isAlreadyDone`: error answers that count as success, because an earlier attempt may have succeeded. */
 async function send(
   target: Target,
   request: FetchRequest,
@@ -174,7 +174,7 @@ async function send(
   }
 }
 
-/** How long to wait before the next attempt; undefined where another one could do harm, or would not help. */
+/** The delay before the next attempt; undefined if another attempt could do harm or would not help. */
 function networkRetryDelay({ init: { method } }: FetchRequest, error: Error, failures: number): number | undefined {
   return method !== "POST" && isTransientNetworkError(error) ? RETRY_DELAYS_MS[failures] : undefined;
 }

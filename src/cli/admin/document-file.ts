@@ -1,5 +1,5 @@
-// Owns documents in files: YAML or JSON, one document a file. A tenant's file is the document of the admin API with the
-// tenant's `id` (and `region` and `jurisdiction`, for its creation) beside the document's own members.
+// Documents in YAML or JSON files, one for each file. A tenant's file has the document's members, with the tenant's
+// `id` (and for creation `region` and `jurisdiction`) beside them.
 
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -14,13 +14,13 @@ export type PlainObject = Record<string, unknown>;
 
 export interface TenantFile {
   readonly id: string | undefined;
-  /** Where the tenant is to be kept; said once, when it is created, and no part of its document. */
+  /** The location of a new tenant, set once at its creation. Not part of the document. */
   readonly placement: { readonly region?: unknown; readonly jurisdiction?: unknown };
   readonly document: PlainObject;
   readonly withPositions: WithPositions;
 }
 
-/** Does what sends a document: of what the server refuses is said where it stands in the file. */
+/** Runs a request that sends the document, and adds the position in the file to each error. */
 export type WithPositions = <T>(work: () => Promise<T>) => Promise<T>;
 
 export interface DocumentFile {
@@ -54,7 +54,6 @@ export async function readTenantFile(file: string, terminal: Terminal): Promise<
   return { id, placement, document, withPositions };
 }
 
-/** What the parser says in words of its own grammar. */
 const YAML_ERROR_TEXTS: Readonly<Record<string, string>> = {
   BLOCK_AS_IMPLICIT_KEY:
     "a name inside a value: a text with a colon needs quotes, or the next line is indented too far",
@@ -84,7 +83,7 @@ async function parseYaml(
     );
   }
   visit(parsed, {
-    // `{{secret:NAME}}` without quotes: a mapping whose name is a mapping.
+    // `{{secret:NAME}}` without quotes parses as a mapping whose key is a mapping.
     Pair: (_at, { key }) => {
       if (isMap(key)) throw fail(key.range?.[0] ?? 0, BRACES_HINT);
     },
@@ -114,8 +113,8 @@ export async function toYaml(value: unknown): Promise<string> {
   visit(document, {
     Scalar: (_key, node) => {
       if (typeof node.value !== "string") return;
-      // In double quotes whatever a terminal must not see can be written as an escape, as in JSON. As a block of lines the
-      // library loses spaces of a text that has nothing else.
+      // Double quotes allow escapes for characters that are unsafe on a terminal, as in JSON. In block style, the
+      // library loses a text that consists of spaces.
       if (!isPrintable(node.value) || node.value.trim() === "") node.type = "QUOTE_DOUBLE";
     },
   });

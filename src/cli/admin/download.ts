@@ -1,5 +1,5 @@
-// Owns bringing bodies to files so that it may be broken off anywhere and begun again: a file that already holds the
-// body is not loaded again, and no file is ever seen half-written.
+// Downloads bodies to files, and can be interrupted and repeated at any time. Existing files with the same body are
+// skipped, and no file is ever half-written.
 
 import { createWriteStream } from "node:fs";
 import { rename, rm, stat } from "node:fs/promises";
@@ -17,13 +17,13 @@ import type { CommandContext } from "../command-context.ts";
 import { sha256OfFile, type ResourceInfo, type ResourceClient } from "./resource-client.ts";
 import { TRANSFER_CONCURRENCY } from "./upload.ts";
 
-/** How often a body that changed while it was loaded is loaded again, before somebody is told. */
+/** The most downloads of a body that changes meanwhile. */
 const MAX_TRIES = 5;
 
 export interface DownloadFile {
-  /** As it was listed; afterwards, as it is in the file, where the body changed meanwhile. */
+  /** The resource as listed; after the download, as stored in the file. */
   stored: Pick<ResourceInfo, "uri" | "size" | "sha256">;
-  /** The folder that the file must be in. */
+  /** The folder that must contain the file. */
   readonly root: string;
   readonly file: string;
 }
@@ -73,7 +73,7 @@ function changedError(uri: string): CliError {
   return new CliError(EXIT.conflict, `${uri} changes while it is loaded: run the same command again`);
 }
 
-/** false: what came is not what was listed. */
+/** false: the body differs from the listing. */
 async function downloadFile(
   context: CommandContext,
   { stored, root, file }: DownloadFile,
@@ -99,7 +99,7 @@ async function downloadFile(
   }
 }
 
-/** Writes the body to the file. Returns the SHA-256 of what was written, in hex. */
+/** Writes the body to the file. Returns its SHA-256 in hex. */
 async function writeBody(
   response: Response,
   file: string,

@@ -1,5 +1,5 @@
-// Owns a tenant as a folder: `tenant.yaml`, `bases/` (the documents it extends), `resources.ndjson` (one line a
-// resource) and the bodies under `resources/`. Refuses an index that points outside its folder.
+// A tenant as a folder: `tenant.yaml`, `bases/` (documents that it extends), `resources.ndjson` (one line for each
+// resource) and the bodies under `resources/`. An index that points outside its folder is an error.
 
 import { lstat, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { extname, join } from "node:path";
@@ -22,10 +22,9 @@ export const BODIES_FOLDER = "resources";
 const MAX_PART = 80;
 const MAX_PARTS = 12;
 
-/** A line of the index. */
 export interface IndexEntry extends ResourceFields {
   readonly uri: string;
-  /** Relative to the folder, with slashes. */
+  /** Relative to the folder, with forward slashes. */
   readonly file: string;
   readonly size: number;
   readonly sha256: string;
@@ -43,7 +42,7 @@ export function toIndexEntry(stored: ResourceInfo, file: string): IndexEntry {
   };
 }
 
-/** Gives every URI a file name that a person recognizes and every file system takes. */
+/** Maps each URI to a file name that is readable and valid on every file system. */
 export function createFileNames(): (uri: string) => string {
   const files = new Set<string>();
   const folders = new Set<string>();
@@ -74,7 +73,7 @@ function parentsOf(name: string): string[] {
   return parts.map((_, at) => parts.slice(0, at + 1).join("/"));
 }
 
-/** What a folder holds; undefined where it does not exist or is empty. */
+/** Whether the folder holds an export or something else; undefined if it is missing or empty. */
 export async function detectExport(folder: string): Promise<"export" | "other" | undefined> {
   const names = await readdir(folder).catch((error: unknown): string[] => {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
@@ -82,7 +81,7 @@ export async function detectExport(folder: string): Promise<"export" | "other" |
   });
   if (names.length === 0) return undefined;
   if ([TENANT_FILE, INDEX_FILE].some((name) => names.includes(name))) return "export";
-  // One that was cut off. Whose folder has anything else beside its resources may have files of their own there.
+  // An interrupted export has only these. Any other entry may mean that the files are the user's own.
   return names.every((name) => [BODIES_FOLDER, BASES_FOLDER].includes(name) || isTemporaryFile(name))
     ? "export"
     : "other";
@@ -102,7 +101,7 @@ export async function isFolder(path: string): Promise<boolean> {
   );
 }
 
-/** Undefined where the folder has no index. */
+/** undefined if the folder has no index. */
 export async function readIndex(folder: string): Promise<IndexEntry[] | undefined> {
   const file = join(folder, INDEX_FILE);
   const text = await readFile(file, "utf8").catch((error: unknown) => {
@@ -136,13 +135,13 @@ function parseJsonLine(line: string, location: string): Partial<IndexEntry> | nu
 }
 
 function isSafePath(file: string): boolean {
-  // Somebody may have written the index by hand, so names with a dot in front are theirs.
+  // The index may be written by hand, so names that start with a dot are allowed.
   return file.split("/").every((part) => invalidNameReason(part, { hidden: true }) === undefined);
 }
 
 /**
- * The files of an export, as uploads. A file that was edited since then does not keep its exported time. `isPlain`: as an export
- * wrote it, without links, which lead to what nobody meant to upload.
+ * The files of an export, as uploads. A file edited since then does not keep its exported time. `rejectsLinks`:
+ * refuse symbolic links, which could lead to files that no one meant to upload.
  */
 export async function readSources(folder: string, rejectsLinks = false): Promise<UploadSource[] | undefined> {
   const entries = await readIndex(folder);
@@ -175,7 +174,7 @@ async function assertNoLinks(folder: string, file: string): Promise<void> {
   if (!isPlainFile) throw usageError(`${file}: is a link, or behind one, or no file: no backup has such a one`);
 }
 
-/** Through a file beside it that is renamed at the end, so that nobody ever reads half of it. */
+/** Writes to a temporary file and renames it, so that no reader sees half of the content. */
 export async function writeAtomically(root: string, file: string, content: string | Uint8Array): Promise<void> {
   const temporary = temporaryPathFor(file);
   try {
@@ -188,7 +187,10 @@ export async function writeAtomically(root: string, file: string, content: strin
   }
 }
 
-/** Deletes files of an earlier export that are not in this one. Behind a link is nothing that an export wrote. */
+/**
+ * Deletes files of an earlier export that are not part of this one. Paths through links are skipped: an export
+ * writes no links.
+ */
 export async function removeStale(
   folder: string,
   previousEntries: readonly IndexEntry[],

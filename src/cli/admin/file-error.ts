@@ -1,4 +1,4 @@
-// Owns what a failed call to the file system means to a person: a path and a reason, without the system's own words.
+// File system errors in words for people: a path and a reason.
 
 import { CliError, EXIT } from "../exit.ts";
 
@@ -20,7 +20,7 @@ export function fileError(error: unknown, path: string): CliError {
   return new CliError(EXIT.usage, `${path}: ${why}`, { cause: error });
 }
 
-/** Whether it was the file system that failed, where the network may have failed as well. */
+/** Tells an error of the file system from one of the network. */
 export function isFileError(error: unknown): boolean {
   return Object.hasOwn(REASONS, codeOf(error));
 }

@@ -1,5 +1,4 @@
-// Owns saying where in a file it stands what a server refused of it: the line and the column of each member that breaks a
-// rule, as parsers and compilers say it. Refuses to know what any rule means.
+// Adds the file, line and column to each server error about a member, as compilers do.
 
 import { isMap, isScalar, isSeq, type Document, type LineCounter, type Node } from "yaml";
 import type { MemberError } from "../terminal/server-error.ts";
@@ -10,7 +9,7 @@ export interface ParsedFile {
   readonly lines: LineCounter;
 }
 
-/** The rule, with the place of its member in the file; without one where the file has no such member. */
+/** The rule, with the member's position in the file; without one if the file lacks the member. */
 export function withPosition({ file, parsed, lines }: ParsedFile, { field, rule }: MemberError): MemberError {
   const position = positionOf(parsed.contents, field);
   if (position === undefined) return { field, rule };
@@ -29,7 +28,7 @@ interface NodePosition {
   readonly node: Node | undefined;
 }
 
-/** Of the member, or of the last one on the way to it that is there. Names of members may have dots in them. */
+/** The position of the member, or of its nearest ancestor that exists. Member names may contain dots. */
 function positionOf(node: unknown, path: string): NodePosition | undefined {
   const [position] = membersOf(node).flatMap(({ name, ...location }) => {
     if (path === name) return [location];

@@ -1,6 +1,6 @@
-// Owns doing many things a few at a time, for uploads and downloads.
+// Bounded concurrency for uploads and downloads.
 
-/** Begins nothing new after the first failure, waits for what is under way, and then throws that failure. */
+/** After the first failure, starts nothing new, waits for the running items, and then throws that failure. */
 export async function forEachConcurrent<T>(
   items: Iterable<T>,
   concurrency: number,

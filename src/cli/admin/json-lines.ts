@@ -1,6 +1,7 @@
-// Owns reading an answer of the admin API that is lines of JSON, as they come.
-
-/** Rejects where the answer ends before its last line does. */
+/**
+ * Yields the lines of a newline-delimited JSON answer as they arrive. Rejects if the answer ends in the middle of a
+ * line.
+ */
 export async function* jsonLines<T>({ body }: Response): AsyncGenerator<T> {
   const decoder = new TextDecoder();
   let text = "";

@@ -1,5 +1,4 @@
-// Owns files on this machine as resources: which ones a folder holds, which URI each gets, and the way back, which goes through
-// a target folder.
+// Local files as resources: the files of a folder with their URIs, and the way back through a target folder.
 
 import { readdir, stat } from "node:fs/promises";
 import { basename, join, relative, resolve, sep } from "node:path";
@@ -8,7 +7,7 @@ import { fileError } from "./file-error.ts";
 import type { TargetFolder } from "./target-folder.ts";
 
 export interface LocalFile {
-  /** The path as the person wrote it, for messages. */
+  /** The path as the user wrote it, for messages. */
   readonly displayPath: string;
   readonly file: string;
   readonly uri: string;
@@ -27,7 +26,7 @@ export interface FileScanOptions {
   readonly hidden: boolean;
 }
 
-/** Everything under the paths, in URI order. A path in a folder is relative to that folder. */
+/** All files under the paths, in URI order. Paths inside a folder are relative to that folder. */
 export async function findFiles(paths: readonly string[], options: FileScanOptions): Promise<FileScan> {
   const files: LocalFile[] = [];
   let hidden = 0;
@@ -58,7 +57,7 @@ function toLocalFile(
   return { ...stats, uri: uriOf(prefix, path), name: path.normalize("NFC") };
 }
 
-/** The same folder must give the same URIs on every system, and some of them decompose characters in file names. */
+/** The same folder must give the same URIs on every system, but some systems decompose characters in file names. */
 export function uriOf(prefix: string, path: string): string {
   try {
     return prefix + path.normalize("NFC").split("/").map(encodeURIComponent).join("/");
@@ -75,7 +74,7 @@ async function statOf(file: string, displayPath: string) {
   }
 }
 
-/** Links to files are followed, links to folders are not: they may lead in a circle. */
+/** Follows links to files, but not links to folders, which may form a cycle. */
 async function scanFolder(
   folder: string,
   withHidden: boolean,
@@ -106,7 +105,7 @@ function rejectDuplicates(files: readonly LocalFile[]): void {
   );
 }
 
-/** The file that a URI becomes, where it can be one. */
+/** The file for a URI. Throws if the URI cannot be a path. */
 export function fileOf(target: TargetFolder, prefix: string, uri: string): string {
   return target.fileFor(uri, decode(uri.slice(prefix.length)).replace(/^\/+/, "").split("/"));
 }

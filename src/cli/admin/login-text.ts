@@ -1,5 +1,5 @@
-// Owns how a tenant's login looks to an operator: who signs its people in, where they see what they allowed, and that `auth`
-// does nothing in a mode that takes no tokens. Pure.
+// Texts about a tenant's login for operators: the identity provider, the page with granted access, and a warning if
+// `auth` has no effect in the tenant's mode.
 
 import type { Infer, TenantShape } from "../../admin/contract.ts";
 
@@ -8,7 +8,7 @@ type Effective = Infer<typeof TenantShape>["effective"];
 const TOKEN_MODES = /^(?:(?:key\+)?oauth|mixed)$/;
 const KEY_MODES = /^(?:key(?:\+oauth)?|mixed)$/;
 
-/** undefined: the document says nothing of it, or all of it counts. */
+/** undefined: the document has no `auth`, or all of it has an effect. */
 export function ignoredAuthText({ auth, mode = "open" }: Pick<Effective, "auth" | "mode">): string | undefined {
   if (!auth || TOKEN_MODES.test(mode)) return undefined;
   return `auth does nothing in the mode ${mode}: for people to sign in write mode: key+oauth, or oauth without keys`;
@@ -26,7 +26,7 @@ export function signInEntries({ effective, url }: Pick<Infer<typeof TenantShape>
   ] as const;
 }
 
-/** What somebody does next who has made a tenant; empty: nothing. */
+/** The next step after creating a tenant; empty: none. */
 export function nextStep(id: string, { mode = "open", auth }: Pick<Effective, "auth" | "mode">): string {
   const wantsKey = mode === "key" || (KEY_MODES.test(mode) && auth?.login?.via === "key");
   if (!wantsKey) return "";

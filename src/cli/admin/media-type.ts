@@ -1,5 +1,5 @@
-// Owns what kind of file a file is: its media type by extension, and whether it is text, by its bytes.
-// A file that claims to be text and is not valid UTF-8 is sent as bytes, so that decoding it loses nothing.
+// The media type of a file by its extension, and whether it is text by its bytes. A text type with invalid UTF-8 is
+// sent as bytes, so that decoding loses nothing.
 
 import { createReadStream } from "node:fs";
 import { extname } from "node:path";
@@ -81,7 +81,7 @@ export function isTextType(mimeType: string): boolean {
   );
 }
 
-/** A file is text if all of it is UTF-8 without NUL. Most files that are not text show it in the first piece. */
+/** A file is text if all of it is UTF-8 without NUL. Most binary files fail this in the first chunk. */
 async function isText(file: string): Promise<boolean> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   try {

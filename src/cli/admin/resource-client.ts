@@ -1,5 +1,4 @@
-// Owns a tenant's resources as the admin API shows them, and bodies on both sides: what is stored, its hash, a file's
-// hash.
+// A tenant's resources through the admin API, and the hashes of stored and local bodies.
 
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -8,7 +7,7 @@ import { collectPages, type AdminApi, type UploadBody } from "./admin-client.ts"
 
 export type ResourceInfo = Infer<typeof ResourceAbout>;
 
-/** What is said about a resource beside its body. */
+/** The metadata of a resource beside its body. */
 export type ResourceFields = Pick<ResourceInfo, "name" | "mimeType" | "tags"> &
   Partial<Pick<ResourceInfo, "title" | "description" | "audience" | "priority" | "binary" | "lastModified">>;
 
@@ -31,12 +30,13 @@ export function createResourceClient(api: AdminApi, tenant: string): ResourceCli
     collectPages(api.pages("GET /tenants/{id}/resources", { params, query: prefix === "" ? {} : { prefix } }, limit));
   return {
     all: async (prefix) => new Map((await list(prefix)).map((stored) => [stored.uri, stored])),
-    // Lists are in order of URIs, and a URI comes before longer ones that begin with it: it is the first, or missing.
+    // Lists are in URI order, and a URI comes before longer ones with the same prefix. The resource is therefore
+    // first, or missing.
     find: async (uri) => (await list(uri, 1)).find((stored) => stored.uri === uri),
     get: (uri) => api.response("GET /tenants/{id}/resources/content", { params, query: { uri } }),
     put: async (uri, { mimeType, tags, ...details }, body, condition) => {
       const query = { uri, ...details, tag: [...tags] };
-      // With its length the server can refuse a body that is too large before it is sent.
+      // With the length known, the server can reject a body that is too large before it is sent.
       const headers = { ...condition, "content-type": mimeType, "content-length": String(body.size) };
       const args = { params, query, headers, content: contentOf(body) };
       const response = await api.response("PUT /tenants/{id}/resources/content", args);
@@ -48,7 +48,7 @@ export function createResourceClient(api: AdminApi, tenant: string): ResourceCli
   };
 }
 
-/** What `fetch` of Node reads anew for each attempt. */
+/** A body that Node's `fetch` opens anew for each attempt. */
 function contentOf(body: UploadBody): NonNullable<RequestInit["body"]> {
   if (body.size === 0) return "";
   return { [Symbol.asyncIterator]: () => body.open()[Symbol.asyncIterator]() } as unknown as ReadableStream;
@@ -69,7 +69,7 @@ export function bodyOfFile(file: string, size: number, onBytes: (count: number) 
   return {
     size,
     async *open() {
-      // The progress of an attempt that failed is taken back.
+      // Subtract the progress of a failed attempt.
       onBytes(-sentBytes);
       sentBytes = 0;
       for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
@@ -81,7 +81,10 @@ export function bodyOfFile(file: string, size: number, onBytes: (count: number) 
   };
 }
 
-/** Whether what is stored says the same. Tags have no order. The server chooses a kind or time that is left out. */
+/**
+ * Whether the stored metadata is the same. Tags have no order. The server sets `binary` and `lastModified` if
+ * omitted.
+ */
 export function hasSameFields(stored: ResourceInfo, fields: ResourceFields): boolean {
   const { binary = stored.binary, lastModified = stored.lastModified } = fields;
   if (binary !== stored.binary || lastModified !== stored.lastModified) return false;
@@ -92,7 +95,7 @@ function comparable({ name, title, description, mimeType, audience, priority, ta
   return [name, title, description, mimeType, audience?.toSorted(), priority, tags.toSorted()];
 }
 
-/** What can be said again of the same resource with another body: all but the time, which belongs to the body. */
+/** The metadata to keep when the body is replaced: everything but the time, which belongs to the body. */
 export function fieldsOf({
   name,
   title,

@@ -1,5 +1,5 @@
-// Owns turning what a server says into a path: the one way to a file that is written because a server named it. Refuses names
-// that lead out of the folder, that a system takes for something else, and two that are one file on some disk.
+// Turns names from a server into paths. Every file whose name comes from a server is written through this module. It
+// refuses names that leave the folder, that a system treats specially, and two names that are one file on some disk.
 
 import { randomBytes } from "node:crypto";
 import { lstat, mkdir } from "node:fs/promises";
@@ -10,19 +10,19 @@ import { isPrintable } from "../terminal/printable.ts";
 
 /** Devices on Windows, with any extension and in any folder. */
 const WINDOWS_DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3])[ ]*(?:[.:]|$)/i;
-/** On Windows the end of a drive or of a stream's name, patterns, and short names of files that have another one. */
+/** On Windows these separate a drive or a stream, form patterns, or are 8.3 aliases of other files. */
 const INVALID_ON_WINDOWS = /[<>:"|?*]|~[0-9]/;
 const TEMPORARY_PREFIX = ".tenantry-part-";
 
 export interface TargetFolderOptions {
-  /** Whether names that begin with a dot are taken: `.bashrc` and `.git` are read by programs nobody started. */
+  /** Whether to accept names that start with a dot. Other programs read `.bashrc` and `.git` unasked. */
   readonly hidden?: boolean;
   readonly platform?: NodeJS.Platform;
 }
 
 type NameOptions = Required<TargetFolderOptions>;
 
-/** The first that is true is said. `bare` is without characters that some disks ignore in a name. */
+/** The first matching rule is reported. `bare`: the name without characters that some disks ignore. */
 const RULES: readonly (readonly [why: string, isUnfit: (part: string, bare: string, asked: NameOptions) => boolean])[] =
   [
     ["leads to another folder", (_part, bare) => bare === "" || /^\.\.?$|[/\\\u0000]|^[a-z]:/i.test(bare)],
@@ -34,7 +34,7 @@ const RULES: readonly (readonly [why: string, isUnfit: (part: string, bare: stri
     ["begins with a dot; --hidden takes it", (_part, bare, { hidden }) => bare.startsWith(".") && !hidden],
   ];
 
-/** Why a part of a path cannot be the name of a file or folder; undefined where it can. */
+/** Why a path segment cannot be a file or folder name; undefined if it can. */
 export function invalidNameReason(part: string, options: TargetFolderOptions = {}): string | undefined {
   const resolved = { hidden: false, platform: process.platform, ...options };
   return RULES.find(([, isUnfit]) => isUnfit(part, withoutIgnorable(part), resolved))?.[0];
@@ -59,7 +59,7 @@ export class TargetFolder {
     this.#options = options;
   }
 
-  /** `said` is what the server calls it, for messages. Nothing is written before all files have their places. */
+  /** `source`: the server's name for the file, for messages. Resolve all files before writing the first. */
   fileFor(source: string, parts: readonly string[]): string {
     for (const part of parts.length === 0 ? [""] : parts) {
       const why = invalidNameReason(part, this.#options);
@@ -88,14 +88,14 @@ function nameText(part: string): string {
   return part === "" ? "an empty name" : part;
 }
 
-/** Equal for names that are one file on a disk that ignores case, or one that ignores how characters are composed. */
+/** Equal for names that are one file on a disk that ignores case or Unicode normalization. */
 function canonicalName(name: string): string {
   return withoutIgnorable(name).normalize("NFC").toUpperCase().toLowerCase().normalize("NFC");
 }
 
 /**
- * Makes the folders between `root` and the file. A link among them that was there before is refused: what a server names must
- * be in this folder, not where somebody's link leads.
+ * Creates the folders between `root` and the file. Throws if one of them is a link: files named by a server must
+ * stay inside this folder.
  */
 export async function makeParents(root: string, file: string): Promise<void> {
   try {
@@ -112,7 +112,7 @@ export async function makeParents(root: string, file: string): Promise<void> {
   }
 }
 
-/** Whether no link stands between `root` and the file. */
+/** Whether no link lies between `root` and the file. */
 export async function isInsideWithoutLinks(root: string, file: string): Promise<boolean> {
   for (const folder of parentsBetween(root, file)) {
     const stats = await lstat(folder).catch(() => undefined);
@@ -126,12 +126,12 @@ function parentsBetween(root: string, file: string): string[] {
   return parts.map((_, at) => join(root, ...parts.slice(0, at + 1)));
 }
 
-/** What was cut off while it was written. */
+/** A file left by an interrupted write. */
 export function isTemporaryFile(name: string): boolean {
   return name.startsWith(TEMPORARY_PREFIX);
 }
 
-/** A file beside it, to be renamed when it is whole; under a name that no other file has and no server can give. */
+/** A file in the same folder, to be renamed when complete. No other file has this name, and no server can choose it. */
 export function temporaryPathFor(file: string): string {
   return join(dirname(file), `${TEMPORARY_PREFIX}${randomBytes(12).toString("hex")}`);
 }

@@ -1,5 +1,5 @@
-// Owns bringing files to a tenant so that it may be broken off anywhere and begun again: what is there already is not
-// sent twice, and what somebody else changed in the meantime is not overwritten.
+// Uploads files to a tenant, and can be interrupted and repeated at any time. Resources that are already there are
+// skipped, and changes by others are not overwritten.
 
 import { CliError, EXIT, type ExitCode } from "../exit.ts";
 import { fileError } from "./file-error.ts";
@@ -18,16 +18,16 @@ import {
 import { formatBytes, formatCount } from "../terminal/table.ts";
 
 export const TRANSFER_CONCURRENCY = 6;
-/** The most that the admin API takes, known here so that nobody waits for an upload that is refused. */
+/** The size limit of the admin API, checked here before the upload starts. */
 export const MAX_UPLOAD_BYTES = 25 * 1024 * 1024;
 
 export interface UploadSource {
   readonly uri: string;
-  /** The path as the person wrote it, for messages. */
+  /** The path as the user wrote it, for messages. */
   readonly displayPath: string;
   readonly file: string;
   readonly size: number;
-  /** The hash of the file, where somebody has computed it before. */
+  /** The hash of the file, if already computed. */
   readonly sha256?: string;
   readonly fields: ResourceFields;
 }
@@ -55,7 +55,10 @@ export interface UploadReport {
   readonly failed: readonly UploadFailure[];
 }
 
-/** Compares files with what is stored and sends nothing. Only a file of the stored size is read: the others differ. */
+/**
+ * Compares files with the stored resources and sends nothing. Reads only files of the stored size, because others
+ * differ.
+ */
 export async function planUpload(
   sources: readonly UploadSource[],
   stored: ReadonlyMap<string, ResourceInfo>,
@@ -93,7 +96,7 @@ async function isUnchanged(
 interface UploadContext {
   readonly resources: ResourceClient;
   readonly progress: ProgressLine;
-  /** Uploads without the condition that nobody else has changed the resource. */
+  /** Omits the condition that no one else has changed the resource. */
   readonly force: boolean;
 }
 
@@ -127,7 +130,10 @@ export async function runUpload(
   return { uploaded, unchanged, failed };
 }
 
-/** A refusal of this one file is its result. Any other error is thrown: it would happen again with the next file. */
+/**
+ * An error about this one file is its result. Other errors are thrown, because every further file would meet them,
+ * too.
+ */
 async function uploadOne(
   upload: PlannedUpload,
   uploadContext: UploadContext,
@@ -146,14 +152,14 @@ async function uploadOne(
   }
 }
 
-/** Statuses that every other file would get too. */
+/** Statuses that every other file would get, too. */
 const GENERAL_STATUSES = new Set([401, 403, 404, 429]);
 
 function concernsOneFile(status: number): boolean {
   return status < 500 && !GENERAL_STATUSES.has(status);
 }
 
-/** Somebody stored the resource meanwhile. It may have been us: an earlier run, or a request whose answer was lost. */
+/** Another writer stored the resource meanwhile. That may be an earlier run, or a request whose answer was lost. */
 async function resolveConflict(source: UploadSource, resources: ResourceClient): Promise<"present" | UploadFailure> {
   const current = await resources.find(source.uri);
   if (current && (await isUnchanged(source, current))) return "present";

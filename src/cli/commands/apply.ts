@@ -1,5 +1,4 @@
-// Owns `tenantry apply` and `tenantry diff`: making a tenant what a file or a folder says, and saying what that would
-// change.
+// `tenantry apply` and `tenantry diff`: make a tenant match a file or a folder, or show the changes that would make.
 
 import type { AdminRequest } from "../../admin/admin-client.ts";
 import { readdir } from "node:fs/promises";
@@ -38,7 +37,6 @@ export interface ApplyOptions {
   readonly wait?: boolean;
   readonly prune?: boolean;
   readonly force?: boolean;
-  /** Whether files that are links are refused. */
   readonly rejectsLinks?: boolean;
   readonly unknownNames?: boolean;
 }
@@ -92,14 +90,13 @@ export function addApplyCommands(program: Command, terminal: Terminal): void {
 export interface ApplyPathResult {
   readonly id: string;
   readonly created: boolean;
-  /** Whether something did, or would have without --dry-run. */
+  /** Whether anything changed, or without --dry-run would have. */
   readonly changed: boolean;
-  /** Of the document. */
   readonly outcome: ApplyOutcome;
 }
 
 export async function applyPath(context: CommandContext, options: ApplyOptions): Promise<ApplyPathResult> {
-  // Everything is read and checked before anything is sent.
+  // Read and check everything before sending anything.
   const input = await readInput(context.terminal, options);
   const { id, folder, sources } = input;
   const missing = folder === undefined ? 0 : await applyBases(context, folder, options);
@@ -115,7 +112,7 @@ export async function applyPath(context: CommandContext, options: ApplyOptions):
   return { id, created, outcome, changed: created || outcome.changes.length > 0 || resources?.changed === true };
 }
 
-/** Reads the upstreams that the document added, as `upstream add` does: nobody knows their tools before. */
+/** Reads upstreams that the document added, as `upstream add` does: their tools are unknown before. */
 async function readAddedUpstreams(
   context: CommandContext,
   id: string,
@@ -147,9 +144,9 @@ async function readAddedUpstreams(
 interface Input {
   readonly id: string;
   readonly file: TenantFile;
-  /** Undefined where a file is applied, and not a folder. */
+  /** undefined when applying a single file. */
   readonly folder: string | undefined;
-  /** Undefined where the folder has no index, and so says nothing about resources. */
+  /** undefined if the folder has no index: then resources stay untouched. */
   readonly sources: readonly UploadSource[] | undefined;
 }
 
@@ -175,7 +172,7 @@ interface AppliedDocument {
 }
 
 interface DocumentOptions extends ApplyOptions {
-  /** The server cannot compare the document, because bases that it extends do not exist there yet. */
+  /** The server cannot check the document yet, because bases that it extends do not exist there. */
   readonly skipsCheck: boolean;
 }
 
@@ -197,14 +194,14 @@ async function applyDocument(
   };
   const outcome = await put(etag).catch(async (error: unknown) => {
     if (!(error instanceof ResponseError) || error.status !== 412) throw error;
-    // The first answer may have been lost: what the file says is there then.
+    // The first answer may have been lost; in that case the server already has this document.
     const currentTag = await currentEtag(context, id);
     const args = { params: { id }, query: nameQuery, body: file.document };
     const remaining = await context.api.dryRun("PUT /tenants/{id}/document", args);
     if (currentTag === undefined || remaining.changes.length > 0) throw error;
     return put(currentTag);
   });
-  // Of a base the file says nothing.
+  // The file does not show what its bases set.
   const { mode = "key", ...settings } = file.document as TenantAnswer["effective"];
   if (file.document["extends"] === undefined) noteIgnoredAuth(context, { ...settings, mode });
   return { created: false, outcome, lines: appliedLines(id, outcome) };
@@ -226,7 +223,7 @@ function outcomeOf({ document }: TenantFile, dryRun: boolean): ApplyOutcome {
   return { revision: 0, changed: true, dryRun, effectiveAt: null, changes };
 }
 
-/** What is in a file the server judges. */
+/** The server validates the content of the file. */
 function bodyOf(id: string, { document, placement }: TenantFile): AdminRequest<"POST /tenants">["body"] {
   return { id, document, ...placement } as AdminRequest<"POST /tenants">["body"];
 }
@@ -237,7 +234,6 @@ interface CreationRequest {
   readonly query: { readonly unknownNames: true | undefined };
 }
 
-/** Asks the server whether the tenant could be created. */
 async function previewCreation(
   context: CommandContext,
   { id, file, query }: CreationRequest,
@@ -268,8 +264,8 @@ async function createTenantFrom(
 }
 
 /**
- * A base is shared by many tenants, so one that is missing is created and one that differs is left alone. Returns how
- * many are still missing.
+ * Many tenants share a base, so a missing base is created, and a different one stays as it is. Returns the number
+ * that are still missing.
  */
 async function applyBases(context: CommandContext, folder: string, { dryRun }: ApplyOptions): Promise<number> {
   let missing = 0;

@@ -1,4 +1,4 @@
-// Owns `tenantry audit` and `tenantry explain`: what happened to a tenant, and why a caller sees what it sees.
+// `tenantry audit` and `tenantry explain`: the changes to a tenant, and why a caller sees what it sees.
 
 import type { Command } from "commander";
 import { Argument } from "commander";
@@ -29,7 +29,7 @@ export function addAuditCommands(program: Command, terminal: Terminal): void {
     .description("Say why a tool, prompt or resource is visible or not, to a profile, a key and a user.")
     .argument("<tenant>")
     .addArgument(new Argument("<kind>").choices(["tool", "prompt", "resource"]))
-    // Optional, so that who leaves the kind out is told the kinds, and not that the name is missing.
+    // Optional, so that an omitted kind leads to an error about the kind, not about a missing name.
     .argument("[name]", "the tool's or prompt's name, or the resource's URI")
     .usage("[options] <tenant> <kind> <name>")
     .option("--profile <profile>", "through this profile")
@@ -73,7 +73,7 @@ const MAX_CHANGE = 400;
 
 const isNullish = (value: unknown) => value === null || value === undefined;
 
-/** Shows only what differs between two documents, which may be long and nearly the same. */
+/** Shows only the differences of two documents, which may be long and nearly equal. */
 function changeSummary(before: unknown, after: unknown): string {
   const [previous, current] = [withTimes(before), withTimes(after)];
   if (isNullish(previous)) return isNullish(current) ? "" : shortJson(current);
@@ -84,7 +84,7 @@ function changeSummary(before: unknown, after: unknown): string {
 /** Members that the server stores as milliseconds since the epoch. */
 const TIMES: ReadonlySet<string> = new Set(["expires", "retires", "until"]);
 
-/** They are read as times, wherever they are. */
+/** Formats these members as times, at any depth. */
 function withTimes(value: unknown): unknown {
   if (value === null || value === undefined) return value;
   const text = JSON.stringify(value, (name, member: unknown) =>
@@ -106,7 +106,7 @@ async function showExplanation(
 ): Promise<void> {
   if (name === undefined) throw usageError(`explain ${tenant} ${kind}: write the ${NAME_LABELS[kind] ?? "name"}, too`);
   const { profile, key } = options;
-  // An id alone is that of a user of this tenant.
+  // A bare id is a user of this tenant.
   const isId = options.user !== undefined && !options.user.startsWith("{");
   const user = isId ? JSON.stringify({ tenant, id: options.user }) : options.user;
   const explanation = await context.api.request("GET /tenants/{id}/explain", {
@@ -129,7 +129,7 @@ async function showExplanation(
       const hints = upstreamHints(matching, { tenant, upstream: matching[0]?.source ?? "" });
       return [`${mark} ${oneLine(reason)}`, ...(hints === undefined ? [] : [`  what helps: ${oneLine(hints)}`])];
     });
-    // What is not known may be a reason, too, and is said once.
+    // An unknown may also be one of the reasons; print it once.
     const unknownLines = unknown.filter((one) => !reasons.includes(one)).map((one) => `? ${oneLine(one)}`);
     const legend = decidedBy.length > 0 ? ["", "> decides"] : [];
     return [definitionList(answers), "", ...lines, ...unknownLines, ...legend].join("\n");

@@ -1,5 +1,5 @@
-// Owns `tenantry backup` and `tenantry restore`: an export with what lets the same people in again, and the way back. Refuses
-// to bring back, unasked, keys into a tenant that is there: some of them may have been revoked since.
+// `tenantry backup` and `tenantry restore`: an export plus keys, secrets, suspensions and approvals. Restoring keys
+// into an existing tenant needs a flag, because some of them may have been revoked since.
 
 import type { AdminRequest } from "../../admin/admin-client.ts";
 import { chmod, readFile } from "node:fs/promises";
@@ -24,7 +24,7 @@ const BATCH = 100;
 
 type Rows = readonly Readonly<Record<string, unknown>>[];
 
-/** What the server keeps beside the export; its rows are handed back as they came. */
+/** The parts that an export lacks. Their rows go back to the server unchanged. */
 interface BackupContent {
   readonly tenant: string;
   readonly keys: Rows;
@@ -99,15 +99,15 @@ async function restoreTenant(
   const { tenant, approved, ...rows } = await readBackup(join(folder, BACKUP_FILE));
   const { id, created } = await applyPath(context, {
     file: folder,
-    // Others may have had it since it was written.
+    // The folder may have passed through other hands since it was written.
     rejectsLinks: true,
-    // What it names may have gone from the code since.
+    // Names in the document may no longer exist in the code.
     unknownNames: true,
     ...(options.tenant !== undefined && { tenant: options.tenant }),
     ...(options.prune === true && { prune: true }),
   });
   if (created || options.keys === true) {
-    // Sealed for a tenant of that name: under another one nobody could open them.
+    // Secrets are sealed for a tenant of that name, and no other tenant can open them.
     const secrets = id === tenant ? rows.secrets : [];
     if (secrets.length < rows.secrets.length) {
       context.warn(
@@ -145,7 +145,7 @@ function parseBackup(text: string, file: string): unknown {
   }
 }
 
-/** What stands in the rows the server judges. */
+/** The server validates the rows. */
 function isBackup(value: unknown): value is BackupContent {
   const { tenant, keys, suspensions, secrets, approved } = Object(value) as Partial<
     Record<keyof BackupContent, unknown>
@@ -154,7 +154,7 @@ function isBackup(value: unknown): value is BackupContent {
   return typeof tenant === "string" && isObject(approved) && lists.every((list) => Array.isArray(list));
 }
 
-/** What was approved is approved again where the upstream lists it: it is read for that. */
+/** Approves definitions again that the upstream still lists, after reading the upstream. */
 async function approveAgain(
   context: CommandContext,
   [tenant, upstream]: readonly [string, string],

@@ -1,5 +1,3 @@
-// `tenantry base`: the documents that tenants extend, and rolling one out to them.
-
 import type { Command } from "commander";
 import { collectPages } from "../admin/admin-client.ts";
 import { readDocument, toYaml } from "../admin/document-file.ts";

@@ -1,5 +1,3 @@
-// Owns `tenantry block`: tools that are stopped in every tenant.
-
 import type { Command } from "commander";
 import { collectPages } from "../admin/admin-client.ts";
 import { runCommand, type CommandContext } from "../command-context.ts";

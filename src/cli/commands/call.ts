@@ -1,4 +1,4 @@
-// Owns `tenantry call`: any tool of a tenant, from the shell, through the tenant's own MCP endpoint.
+// `tenantry call`: calls any tool of a tenant from the shell, through the tenant's MCP endpoint.
 
 import type { Command } from "commander";
 import { paramsOf, resultOf, type NotificationMessage } from "../../mcp-client/message.ts";
@@ -28,7 +28,7 @@ interface CallOptions extends KeyOptions {
 
 const UNKNOWN_TOOL = ERRORS.invalidParams.code;
 const MAX_LIST_PAGES = 100;
-/** The member of a tool's `_meta` with the name that its upstream gives it, the first of a list: docs/gateway.md. */
+/** The member of a tool's `_meta` with the upstream's own name for the tool, which may be a list: docs/gateway.md. */
 const ORIGINAL_NAME = "tenantry/name";
 
 export function addCallCommand(program: Command, terminal: Terminal): void {
@@ -102,7 +102,7 @@ async function callOrList(
   if (result.isError === true) throw new CliError(EXIT.refused, "");
 }
 
-/** `ID__OWN`, under which a tool of an upstream is called whatever its listed name. */
+/** `ID__OWN`: a tool of an upstream is callable under this name, whatever its listed name. */
 function originalNameOf({ name, _meta }: ToolListEntry): string | undefined {
   const names = _meta?.[ORIGINAL_NAME];
   const own: unknown = Array.isArray(names) ? names[0] : names;
@@ -110,7 +110,7 @@ function originalNameOf({ name, _meta }: ToolListEntry): string | undefined {
 }
 
 interface ToolServer {
-  /** One request, with all that is asked and said on its way. */
+  /** Sends one request, and handles the questions and notifications before its result. */
   request(asked: LinkRequest): Promise<JsonObject>;
   close(): Promise<void>;
 }
@@ -141,7 +141,7 @@ function openToolServer(context: CommandContext, endpoint: McpEndpoint): ToolSer
   };
 }
 
-/** A question that nobody answered is no result. */
+/** Throws for a result that is still waiting for an answer. */
 function completeResult(result: JsonObject): JsonObject {
   const { resultType = "complete" } = result;
   if (resultType === "complete") return result;
@@ -235,37 +235,38 @@ function bytesText(what: string, base64 = ""): string {
   return oneLine(`[${what}, ${formatBytes(Buffer.byteLength(base64, "base64"))}]`);
 }
 
-/** With what one can do next, where that is known. `hint`: why the tool may be unknown. */
+/** Adds a hint about the next step, if known. `hint`: why the tool may be unknown. */
 function withHint(error: McpResponseError, endpointRef: string, hint: () => string | undefined): CliError {
   const { message, code, unreachableServer } = error;
-  // Whoever operates the tenant can ask that server at once, and is told what helps.
+  // The operator of the tenant can test that upstream directly.
   const tenant = tenantOf(endpointRef);
   if (unreachableServer !== undefined && tenant !== undefined) {
     const next = `tenantry upstream test ${tenant} ${unreachableServer} says what is wrong`;
     return new CliError(error.exit, oneLine(`${message}; ${next}`), { cause: error });
   }
-  // A renamed tool stays callable for a while under its old name, unlisted: only the server knows what is unknown.
+  // A renamed tool stays callable for a while under its old name, unlisted. Only the server knows whether a tool is
+  // unknown.
   const why = code === UNKNOWN_TOOL ? hint() : undefined;
   return why === undefined ? error : new CliError(EXIT.notFound, `${message} (${why})`, { cause: error });
 }
 
-/** undefined: a whole URL, of which nobody here knows whose tenant it is. */
+/** undefined: the endpoint is a full URL, so its tenant is not known here. */
 function tenantOf(endpointRef: string): string | undefined {
   return /^([\w-]+)(?:\/[\w-]+)?$/.exec(endpointRef)?.[1];
 }
 
-/** With the command that reads the upstream at once, and says what is wrong with it. */
+/** Adds the command that reads the upstream now and shows its errors. */
 function missingUpstreamText({ source, why }: MissingUpstream, endpointRef: string): string {
   const tenant = tenantOf(endpointRef);
   return oneLine(tenant === undefined ? why : `${why}; tenantry upstream refresh ${tenant} ${source} reads it`);
 }
 
-/** Why a tool may not be there: its server is not, or it has another name. */
+/** Why a tool may be missing: its upstream is missing, or the tool has another name. */
 function unknownToolHint(tool: string, { tools, missing }: ToolList, endpointRef: string): string {
   const missingUpstream = missing.find(({ source }) => tool.startsWith(`${source}__`));
   if (missingUpstream)
     return `${oneLine(missingUpstream.source)}: ${missingUpstreamText(missingUpstream, endpointRef)}`;
-  // Another server's tool of nearly this name is not the one that was meant.
+  // A similar name of another upstream is not what the user meant.
   const [source = ""] = /^.+?__/.exec(tool) ?? [];
   const neighbours = source === "" ? [] : tools.filter(({ name }) => name.startsWith(source));
   const others = source === "" ? tools : tools.filter(({ name }) => name.includes("__"));
@@ -274,7 +275,7 @@ function unknownToolHint(tool: string, { tools, missing }: ToolList, endpointRef
   return suggestion === undefined ? `tenantry call ${endpointRef} lists them` : `did you mean ${suggestion}?`;
 }
 
-/** The same letters in another order, or with more around them. */
+/** Finds the same letters in another order, or with more around them. */
 function findSimilarName(name: string, candidates: readonly string[]): string | undefined {
   const bareOf = (text: string) => text.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
   const lettersOf = (text: string) => text.split("").toSorted().join("");

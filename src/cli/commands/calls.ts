@@ -1,4 +1,4 @@
-// Owns `tenantry calls`: the calls that a tenant has recorded, and whether somebody has changed them since.
+// `tenantry calls`: a tenant's recorded calls, and whether the record has been tampered with.
 
 import { createHash } from "node:crypto";
 import type { Command } from "commander";
@@ -19,7 +19,7 @@ interface Entry {
   readonly method: string;
   readonly outcome: string;
   readonly requestId: string;
-  /** How many it stands for; absent: one. */
+  /** The number of calls that this entry stands for; absent: one. */
   readonly times?: number;
   readonly arguments: { readonly sha256: string; readonly redacted?: unknown };
 }
@@ -130,7 +130,7 @@ async function verifyCalls(
   });
 }
 
-/** Where the chain is after this line. */
+/** The position in the hash chain after this line. */
 function verifyLine(tenant: string, position: ChainPosition | undefined, line: Line): ChainPosition {
   const { kind, sequence, hash } = line;
   if (kind === "anchor") return { sequence, hash };

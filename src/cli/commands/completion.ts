@@ -1,4 +1,4 @@
-// Owns `tenantry completion`, and the hidden command that its scripts ask.
+// `tenantry completion`, and the hidden command that its scripts call.
 
 import type { Command } from "commander";
 import { Argument } from "commander";
@@ -10,7 +10,7 @@ import type { Terminal } from "../terminal/terminal.ts";
 /** A shell that waits longer for a server feels broken. */
 const TIMEOUT_MS = 1000;
 const MAX_NAMES = 200;
-/** Of tenants and of upstreams. */
+/** Matches tenant ids and upstream ids. */
 const PLAIN_ID = /^[A-Za-z0-9_-]{1,40}$/;
 
 export function addCompletionCommands(program: Command, terminal: Terminal): void {
@@ -49,7 +49,7 @@ async function fetchNames(terminal: Terminal, tenant: string | undefined): Promi
     const { items } = await (tenant === undefined
       ? api.request("GET /tenants", { query })
       : api.request("GET /tenants/{id}/upstreams", { params: { id: tenant }, query }));
-    // A shell puts what is offered into the command line as it is, so what is no plain name is not offered.
+    // A shell inserts completions unquoted, so only plain names are offered.
     return items.map(({ id }) => id).filter((id) => PLAIN_ID.test(id));
   } catch {
     return [];

@@ -1,5 +1,5 @@
-// Owns `tenantry connect`: what each client needs to reach an endpoint, its key or login included. Refuses to write into the
-// files of other programs: it prints, and says where that belongs.
+// `tenantry connect`: prints the configuration that each client needs for an endpoint, including its key or login. It
+// never writes to the files of other programs.
 
 import { Option, type Command } from "commander";
 import {
@@ -74,12 +74,12 @@ async function runConnect(
   }
 }
 
-/** What `$` and braces begin, clients take for a variable of their environment, and send it to whomever the URL names. */
+/** Clients expand `$` and braces as environment variables, and would send their values to the host in the URL. */
 function encodeVariables(url: string): string {
   return url.replaceAll(/[${}]/g, encodeURIComponent);
 }
 
-/** RFC 6750, section 2.1. Whatever else somebody was given as a key, a shell or a client may read as something of its own. */
+/** RFC 6750, section 2.1. A shell or a client may interpret other characters in a key. */
 const KEY = /^[\w.~+/-]+=*$/;
 
 function nameOf(url: string, option: string | undefined): string {
@@ -88,14 +88,14 @@ function nameOf(url: string, option: string | undefined): string {
   return option;
 }
 
-/** By the path of the URL, as every endpoint of ours has it; another server's by its host. */
+/** Named after the tenant in a tenantry endpoint's path, or after the host of another server. */
 export function serverNameOf(url: string): string {
   const { pathname, hostname } = new URL(url);
   const [, tenant, profile] = /\/mcp\/([\w-]+)(?:\/([\w-]+))?\/?$/.exec(pathname) ?? [];
   return tenant === undefined ? hostname.replaceAll(/[^A-Za-z0-9_-]/g, "-").slice(0, 64) : serverName(tenant, profile);
 }
 
-/** Who says how is believed. Else the endpoint is asked, as a client finds out, and a key that is given is tried. */
+/** Uses --auth if given. Otherwise the endpoint is probed as a client would, and a given key is tried. */
 async function accessOf(context: CommandContext, url: string, options: ConnectOptions): Promise<Access> {
   const { terminal } = context;
   const keyInput = await readKey(terminal, options);
@@ -105,7 +105,7 @@ async function accessOf(context: CommandContext, url: string, options: ConnectOp
   if (options.auth !== undefined) return options.auth === "key" ? asKey : { kind: options.auth };
   const { kind, rejectedBecause } = await detectAccess(createMcpEndpoint(url, keyInput), terminal.signal);
   if (rejectedBecause !== undefined) context.warn(`${url} refuses its callers now (403): ${rejectedBecause}`);
-  // Clients take such a refusal for the beginning of a login, and say nothing of the key.
+  // Clients take this 401 for the start of a login, and do not mention the key.
   if (key !== undefined && kind !== "open") {
     throw new CliError(
       EXIT.notAuthorised,
@@ -147,5 +147,5 @@ function showClients(context: CommandContext, endpointRef: string): void {
   context.note(`tenantry connect ${endpointRef} --client CLIENT shows what it needs.`);
 }
 
-/** Local, because Claude Desktop has a file for such endpoints alone. */
+/** A local URL, because Claude Desktop has a configuration file only for local endpoints. */
 const SAMPLE_ENDPOINT: ClientEndpoint = { name: "x", url: "http://localhost/mcp/x", access: { kind: "open" } };

@@ -1,5 +1,5 @@
-// Owns `tenantry doctor`: what a client would meet at an endpoint, step by step, and what mends each step that fails. Refuses
-// to change anything there: a session that it begins, it ends.
+// `tenantry doctor`: checks an endpoint step by step as a client would, and explains how to fix each failed step. It
+// changes nothing, and ends any session that it starts.
 
 import type { Command } from "commander";
 import { runCommand, type CommandContext } from "../command-context.ts";
@@ -22,7 +22,7 @@ interface DoctorOptions extends KeyOptions {
   readonly origin: string;
 }
 
-/** The page of the MCP Inspector. */
+/** The origin of the MCP Inspector's page. */
 const DEFAULT_ORIGIN = "http://localhost:6274";
 
 export function addDoctorCommand(program: Command, terminal: Terminal): void {
@@ -67,7 +67,7 @@ async function runDoctor(
 
 interface CheckOptions {
   readonly origin: string;
-  /** Shows what was found, as soon as it is. */
+  /** Prints each finding as soon as it is known. */
   readonly report: (...some: readonly Finding[]) => void;
 }
 

@@ -1,4 +1,4 @@
-// Owns `tenantry errors`: errors, by the id that a client was told, or the last ones of a tenant; and what an isolate counted.
+// `tenantry errors`: errors by request id, the latest errors of a tenant, and the counters of an isolate.
 
 import type { Command } from "commander";
 import type { ErrorRow, Infer } from "../../admin/contract.ts";

@@ -1,4 +1,4 @@
-// Owns `tenantry export`: a tenant as a folder that `tenantry apply -f` takes.
+// `tenantry export`: writes a tenant to a folder that `tenantry apply -f` accepts.
 
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
@@ -51,7 +51,7 @@ async function exportTenant(
   });
 }
 
-/** `out`: a folder; one named after the tenant where it is absent. */
+/** `out`: a folder. Defaults to one named after the tenant. */
 export async function exportInto(context: CommandContext, id: string, out: string | undefined): Promise<ExportResult> {
   const folder = resolve(context.terminal.folder, out ?? id);
   const { region, jurisdiction, own: document } = await context.api.request("GET /tenants/{id}", { params: { id } });
@@ -59,7 +59,7 @@ export async function exportInto(context: CommandContext, id: string, out: strin
   await rejectOtherTenantFolder(folder, id, context.terminal);
   const previousEntries = (await place.readIndex(folder)) ?? [];
   const target = new TargetFolder(folder);
-  // Every name is judged before anything is written.
+  // Validate every name before writing anything.
   const bases = (document.extends ?? []).map((base) => ({ base, file: baseFile(target, base) }));
   const resources = createResourceClient(context.api, id);
   const stored = [...(await resources.all("")).values()];
@@ -73,7 +73,8 @@ export async function exportInto(context: CommandContext, id: string, out: strin
     await place.writeAtomically(folder, file, await toYaml(layer));
   }
   const loaded = await download(context, wanted, resources);
-  // Bodies first, then the index that names them, then tenant.yaml: without that one, apply refuses the folder.
+  // Write the bodies first, then the index, then tenant.yaml. Without tenant.yaml, apply rejects the folder as
+  // incomplete.
   const entries = wanted.map((one) => place.toIndexEntry(one.stored as ResourceInfo, one.name));
   const index = entries.map((entry) => `${printableJson(entry)}\n`).join("");
   await place.writeAtomically(folder, join(folder, place.INDEX_FILE), index);
@@ -87,7 +88,7 @@ export async function exportInto(context: CommandContext, id: string, out: strin
   return { folder, resources: entries.length, ...loaded };
 }
 
-/** What is written there would take the place of another tenant's export, which may be the last of it. */
+/** Writing here would replace the export of another tenant, which may be the only one left. */
 async function rejectOtherTenantFolder(folder: string, id: string, terminal: Terminal): Promise<void> {
   const file = join(folder, place.TENANT_FILE);
   if (!(await place.pathExists(file))) return;
@@ -96,7 +97,7 @@ async function rejectOtherTenantFolder(folder: string, id: string, terminal: Ter
     throw usageError(`${folder}: holds ${storedId ?? "a document without an id"}, not ${id}: name another folder`);
 }
 
-/** A base is one name: in a folder below, apply would not find it. */
+/** A base name is a single file name: apply would not find a base in a subfolder. */
 function baseFile(target: TargetFolder, base: string): string {
   return target.fileFor(`the base ${base}`, [place.BASES_FOLDER, `${base}.yaml`]);
 }

@@ -1,4 +1,4 @@
-// Owns `tenantry grant` and `tenantry login-client`: what people let clients do in a tenant, and those clients.
+// `tenantry grant` and `tenantry login-client`: the access that people granted to clients, and those clients.
 
 import type { Command } from "commander";
 import type { GrantShape, Infer } from "../../admin/contract.ts";
@@ -111,7 +111,7 @@ async function endGrantOrClient(
       : await context.api.request("DELETE /tenants/{id}/login-clients/{client}", {
           params: { id: tenant, client: id },
         });
-  // A mistyped id must not look like one that has ended.
+  // A mistyped id must not look like an ended grant.
   if (!done.changed) throw new CliError(EXIT.notFound, `there is no ${label} in ${tenant}, or not any more`);
   context.show(done, () => `${label}: ended everywhere`);
 }

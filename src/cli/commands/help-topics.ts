@@ -1,4 +1,4 @@
-// Owns the help that belongs to no single command: first steps, the document, configuration, exit codes.
+// Help topics beyond single commands: first steps, the document, configuration, exit codes.
 
 import { DEFAULT_URL } from "../config.ts";
 import { EXIT } from "../exit.ts";

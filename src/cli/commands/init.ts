@@ -1,4 +1,4 @@
-// Owns `tenantry init`: the files of a new project. Refuses to overwrite: where one of them is there already, none is written.
+// `tenantry init`: creates the files of a new project. If one of them exists already, it writes none.
 
 import { randomBytes } from "node:crypto";
 import { lstat, mkdir, rm, writeFile } from "node:fs/promises";
@@ -17,7 +17,7 @@ interface InitOptions {
   readonly package?: string;
 }
 
-/** What wrangler takes for the name of a Worker, and npm for that of a package. */
+/** A name that both wrangler (for a Worker) and npm (for a package) accept. */
 const NAME = /^[a-z0-9](?:[a-z0-9-]{0,52}[a-z0-9])?$/;
 
 export function addInitCommand(program: Command, terminal: Terminal): void {
@@ -77,7 +77,7 @@ function projectNameFor(project: string, option: string | undefined): string {
   return option ?? (bare || "mcp-server");
 }
 
-/** A path is the person's, from where they are; the file that it goes into lies elsewhere. */
+/** A path is relative to the user's folder, while the package.json lies in the project. */
 function resolveSource(project: string, cwd: string, option: string): string {
   const path = option.replace(/^file:/, "");
   const isPath = path !== option || /^[./~]|\.t(?:ar\.)?gz$/.test(path);
@@ -94,7 +94,7 @@ async function existingFiles(project: string, paths: readonly string[]): Promise
   return existing.flat();
 }
 
-/** All of them or none: a project that is half there would be in the way of the next try. */
+/** Writes all files or none: a partial project would block the next try. */
 async function writeAll(project: string, files: ReadonlyMap<string, string>): Promise<void> {
   const written: string[] = [];
   try {

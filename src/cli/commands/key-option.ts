@@ -1,5 +1,5 @@
-// Owns with which API key a command comes to an MCP endpoint, and where it is read from. An argument is seen by every program of
-// the machine, so there is a file, stdin and the environment beside it.
+// The API key for an MCP endpoint. Every program of the machine can see command line arguments, so a key may also
+// come from a file, stdin or the environment.
 
 import type { Command } from "commander";
 import { readText } from "../admin/document-file.ts";
@@ -22,11 +22,11 @@ export function withKeyOptions(command: Command, stdin: "free" | "taken" = "free
 
 export interface KeyInput {
   readonly token: string;
-  /** With what it was given, for messages. */
+  /** Where the key came from, for messages. */
   readonly source: string;
 }
 
-/** An option wins over the environment. */
+/** An option takes precedence over the environment. */
 export async function readKey(
   terminal: Terminal,
   { key, keyFile }: KeyOptions,

@@ -1,4 +1,4 @@
-// Owns `tenantry key`: the API keys with which a tenant's callers come in. A key's token is shown once, by the server.
+// `tenantry key`: the API keys of a tenant's callers. The server shows a key's token once.
 
 import type { Command } from "commander";
 import type { ApiKey, CreatedKey, Infer } from "../../admin/contract.ts";
@@ -145,7 +145,7 @@ async function rotateKey(
   showCreatedKey(context, created);
 }
 
-/** The id of the key that has this name. undefined: none has. */
+/** The id of the key with this name; undefined: no such key. */
 async function findKeyId({ api }: CommandContext, tenant: string, name: string): Promise<string | undefined> {
   const keys = await collectPages(api.pages("GET /tenants/{id}/keys", { params: { id: tenant } }));
   const [first, ...more] = keys.filter((one) => one.name === name).map(({ id }) => id);
@@ -155,7 +155,7 @@ async function findKeyId({ api }: CommandContext, tenant: string, name: string):
   );
 }
 
-/** With the key itself: no operator's token leaves for it. */
+/** Authenticates with the key itself; no operator token is sent. */
 async function rotateOwn(
   context: CommandContext,
   tenant: string,
@@ -179,7 +179,7 @@ async function revokeKey(
   let done = await revoke(key);
   const foundId = done.changed && !done.repeated ? undefined : await findKeyId(context, tenant, key);
   if (foundId !== undefined) done = await revoke(foundId);
-  // A mistyped id must not look like a key that was revoked.
+  // A mistyped id must not look like a revoked key.
   if (!done.changed) throw new CliError(EXIT.notFound, `there is no key ${key} in ${tenant}, or not any more`);
   const label = foundId === undefined ? key : `${key} (${foundId})`;
   context.show(done, () => `${label} is revoked everywhere${repeatText(done)}`);

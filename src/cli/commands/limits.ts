@@ -1,4 +1,4 @@
-// Owns `tenantry limits`: which limits of a tenant hold, who set them, what is used of them, and setting one.
+// `tenantry limits`: a tenant's limits, who set them, their usage, and setting one.
 
 import type { AdminRequest } from "../../admin/admin-client.ts";
 import type { Command } from "commander";
@@ -56,7 +56,7 @@ async function showLimits(context: CommandContext, tenant: string): Promise<void
 async function setLimit(context: CommandContext, tenant: string, change: string): Promise<void> {
   const [, name = "", value = ""] = /^(\w+)=(\d{1,15}|default)$/.exec(change) ?? [];
   if (name === "") throw usageError(`${change}: write NAME=NUMBER, or NAME=default`);
-  // The server says whether there is such a limit.
+  // The server checks whether the limit exists.
   const params = { id: tenant, name } as AdminRequest<"DELETE /tenants/{id}/limits/{name}">["params"];
   const pending =
     value === "default"
@@ -72,7 +72,7 @@ async function setLimit(context: CommandContext, tenant: string, change: string)
   });
 }
 
-/** Refuses a name that no limit has, with what may have been meant. */
+/** Throws for an unknown limit name, with a suggestion. */
 async function assertLimitExists({ api }: CommandContext, tenant: string, name: string): Promise<void> {
   const limits = await api.request("GET /tenants/{id}/limits", { params: { id: tenant } }).catch(() => undefined);
   const names = limits?.items.map((item) => item.name) ?? [name];

@@ -1,4 +1,5 @@
-// Owns `tenantry listen`: what a tenant announces, as it happens, through `subscriptions/listen` of its MCP endpoint.
+// `tenantry listen`: prints a tenant's notifications as they arrive, through `subscriptions/listen` of its MCP
+// endpoint.
 
 import type { Command } from "commander";
 import { pause } from "../../mcp-client/clock.ts";
@@ -72,11 +73,11 @@ async function runListen(
 
 interface ListenState {
   readonly filter: ListenFilter2026;
-  /** The server has ended an earlier subscription. */
+  /** The server ended an earlier subscription. */
   readonly hasWorked: boolean;
 }
 
-/** True where the server ended the stream in good order, false where we were interrupted. */
+/** true: the server ended the stream cleanly; false: the user interrupted. */
 async function listenOnce(context: CommandContext, endpoint: McpEndpoint, state: ListenState): Promise<boolean> {
   const params = { notifications: state.filter };
   const listenRequest = { id: nextRequestId(), method: "subscriptions/listen", params };
@@ -142,7 +143,7 @@ function changeText(message: NotificationMessage): string {
   return `${typeof uri === "string" ? uri : ""} changed`;
 }
 
-/** `14:03:59`, in the person's time zone. */
+/** `14:03:59`, in the local time zone. */
 function localTime(now: Date): string {
   return [now.getHours(), now.getMinutes(), now.getSeconds()].map((part) => String(part).padStart(2, "0")).join(":");
 }

@@ -1,4 +1,4 @@
-// Owns `tenantry login` and `tenantry logout`: which server this person works with and as whom, kept in a file only they can
+// `tenantry login` and `tenantry logout`: the server and the account to use, stored in a file that only the user can
 // read.
 
 import type { Command } from "commander";
@@ -86,7 +86,7 @@ async function logInByToken(context: CommandContext, url: string, tokenOption: s
   context.show({ url, file }, () => `Logged in to ${url}; kept in ${file}`);
 }
 
-/** What is forgotten here is forgotten, whatever becomes of it there. */
+/** A failure here does not restore the sign-in that was deleted locally. */
 async function revokeAtIssuer(context: CommandContext, { refreshToken, ...client }: SavedSignIn): Promise<void> {
   if (refreshToken === undefined) return;
   try {
@@ -96,7 +96,10 @@ async function revokeAtIssuer(context: CommandContext, { refreshToken, ...client
   }
 }
 
-/** Throws for a token that the server does not know. A 403 is no such refusal: the server looks at the token first. */
+/**
+ * Throws for a token that the server does not know. A 403 means that the token is valid: the server checks the token
+ * first.
+ */
 async function checkToken(target: Parameters<typeof createAdminApi>[0], terminal: Terminal): Promise<void> {
   try {
     await createAdminApi(target, terminal.signal).request("GET /tenants", { query: { limit: 1 } });

@@ -1,4 +1,4 @@
-// Owns `tenantry operator`: who may use the admin API, and for what.
+// `tenantry operator`: who may use the admin API, and in which role.
 
 import type { Command } from "commander";
 import { Option } from "commander";
@@ -69,7 +69,10 @@ async function createOperator(
   for (const id of tenant ?? []) await warnIfTenantMissing(context, id);
 }
 
-/** It may be made later, and then is theirs. Whatever else goes wrong here, the operator is made. */
+/**
+ * The tenant may be created later, and then belongs to this operator. Any error here is ignored, because the
+ * operator already exists.
+ */
 async function warnIfTenantMissing(context: CommandContext, id: string): Promise<void> {
   const failure = await context.api.request("GET /tenants/{id}", { params: { id } }).catch((error: unknown) => error);
   if (failure instanceof ResponseError && failure.status === 404) context.warn(`there is no tenant ${id} yet`);

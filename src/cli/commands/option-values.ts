@@ -1,4 +1,4 @@
-// Owns the values of options as a person types them: durations (`90s`, `30d`), dates, counts, priorities, keys' ids.
+// Parsers of option values: durations (`90s`, `30d`), dates, counts, priorities, key ids.
 
 import { InvalidArgumentError } from "commander";
 import { usageError } from "../exit.ts";
@@ -11,7 +11,7 @@ export function parseSeconds(text: string): number {
   return Number(match[1]) * SECONDS[match[2] as keyof typeof SECONDS];
 }
 
-/** As ISO 8601 in UTC; a duration counts from now. */
+/** ISO 8601 in UTC. A duration counts from now. */
 export function parseMoment(text: string): string {
   if (/^\d+[smhdw]$/.test(text)) return new Date(Date.now() + parseSeconds(text) * 1000).toISOString();
   const moment = /^\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|[+-]\d\d:\d\d))?$/.test(text) ? new Date(text) : undefined;
@@ -21,7 +21,7 @@ export function parseMoment(text: string): string {
   return moment.toISOString();
 }
 
-/** As ISO 8601 in UTC; a duration counts back from now. */
+/** ISO 8601 in UTC. A duration counts back from now. */
 export function parsePast(text: string): string {
   const isDuration = /^\d+[smhdw]$/.test(text);
   return isDuration ? new Date(Date.now() - parseSeconds(text) * 1000).toISOString() : parseMoment(text);
@@ -32,7 +32,7 @@ export function parseCount(text: string): number {
   return Number(text);
 }
 
-/** A whole number from 0 to `most`. */
+/** A whole number from 0 to `max`. */
 export const parseUpTo = (max: number) => (text: string) => {
   const times = /^\d{1,9}$/.test(text) ? Number(text) : Infinity;
   if (times > max) throw new InvalidArgumentError(`a whole number from 0 to ${max}.`);
@@ -45,7 +45,7 @@ export function parsePriority(text: string): number {
   return priority;
 }
 
-/** Who gives the key itself is told, and the key is not said again. Everything else the server judges. */
+/** Rejects a full key with a warning that does not repeat it. The server validates everything else. */
 export function parseKeyId(text: string): string {
   const [, id] = /^(?:key )?tn[a-z]_([0-9A-Za-z]{10})_/.exec(text.trim()) ?? [];
   if (id === undefined) return text;
@@ -53,10 +53,9 @@ export function parseKeyId(text: string): string {
   throw usageError(`this is a key, where its id belongs: ${id}. ${rotate}`);
 }
 
-/** As help says it. */
 export const PRINCIPAL_HELP = `this caller: a key's id, "oauth ISSUER SUBJECT", "app ID" or "worker NAME"`;
 
-/** A principal as the server has it. A key may be named by its id alone. */
+/** A principal as the server writes it. A bare key id stands for the key's principal. */
 export function parsePrincipal(text: string): string {
   const id = parseKeyId(text);
   return /^[0-9A-Za-z]{10}$/.test(id) ? `key ${id}` : id;

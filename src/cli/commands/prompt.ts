@@ -1,4 +1,4 @@
-// Owns `tenantry prompt`: the prompts that a tenant's document holds, one at a time.
+// `tenantry prompt`: the prompts in a tenant's document, one at a time.
 
 import type { Command } from "commander";
 import type { DocumentPrompt, Infer } from "../../admin/contract.ts";
@@ -89,7 +89,7 @@ async function putPrompt(
   { file }: { file: string },
 ): Promise<void> {
   const { value, withPositions } = await readDocument(file, context.terminal);
-  // What is in a file the server judges.
+  // The server validates the content of the file.
   const args = { params: { id: tenant, name }, body: value as Infer<typeof DocumentPrompt> };
   const done = await withPositions(() => context.api.request("PUT /tenants/{id}/prompts/{name}", args));
   context.show(done, () => {

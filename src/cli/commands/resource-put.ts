@@ -1,5 +1,4 @@
-// Owns `tenantry resource put`: uploading files, whole folders or stdin. After an interruption the same command goes on
-// where it stopped.
+// `tenantry resource put`: uploads files, folders or stdin. After an interruption, the same command continues.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -114,7 +113,7 @@ async function putFiles(context: CommandContext, tenant: string, files: readonly
   reportFailures(context, report.failed);
 }
 
-/** The server stores schemes in lower case, and what it has is compared with this. */
+/** The server stores URI schemes in lower case, and its URIs are compared with this prefix. */
 function prefixOf({ prefix }: PutOptions): string {
   return prefix.replace(/^[A-Za-z][A-Za-z0-9+.-]*:/, (scheme) => scheme.toLowerCase());
 }
@@ -158,7 +157,7 @@ async function toUploadSources(
   return sources;
 }
 
-/** Options win, then what is stored already, then what the file itself suggests. */
+/** Options take precedence, then the stored metadata, then the file's own. */
 function mergeFields(
   file: { name: string; mimeType: string },
   stored: ResourceInfo | undefined,
@@ -201,7 +200,7 @@ function showPlan(context: CommandContext, plan: UploadPlan): void {
   reportFailures(context, plan.tooLarge);
 }
 
-/** Stdin is written to a file first, so that it is compared, retried and limited like any other file. */
+/** Stdin goes to a temporary file first, so that it is compared, retried and limited like any other file. */
 async function withStdin(terminal: Terminal, uri: string | undefined, put: (file: LocalFile) => Promise<void>) {
   if (uri === undefined) throw usageError("- (stdin) needs --uri");
   const folder = await mkdtemp(join(tmpdir(), "tenantry-"));

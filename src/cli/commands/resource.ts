@@ -1,4 +1,4 @@
-// Owns `tenantry resource`: the files and texts a tenant serves. What `put` does is in resource-put.ts.
+// `tenantry resource`: the files and texts that a tenant serves. `put` is in resource-put.ts.
 
 import { createHash } from "node:crypto";
 import { dirname, resolve } from "node:path";
@@ -123,7 +123,7 @@ async function getOne(
     return context.show({ file, size: body.byteLength }, () => `${out}: ${formatBytes(body.byteLength)}`);
   }
   const { stdout } = context.terminal;
-  // What a pipe gets is data for the next program: a copy that differs from what is stored would be wrong.
+  // A pipe gets the exact bytes: the next program must not see an altered copy.
   if (!stdout.isTTY || raw === true) return stdout.bytes(body);
   if (!looksLikeText(body)) {
     throw usageError(`${resource.uri} is binary (${formatBytes(body.byteLength)}): write it to a file with -o FILE`);
@@ -181,7 +181,7 @@ async function deleteResources(
   try {
     await forEachConcurrent(uris, TRANSFER_CONCURRENCY, async (uri) => {
       const notFound = await removeIfExists(resources, uri, condition);
-      // When a whole prefix is deleted, a resource that somebody else deleted meanwhile is no error.
+      // When deleting a whole prefix, a resource that someone else deleted meanwhile is not an error.
       if (notFound && prefix === undefined) throw notFound;
       if (!notFound) deleted += 1;
     });

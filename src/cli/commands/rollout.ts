@@ -1,4 +1,4 @@
-// `tenantry rollout`: what is on its way to many tenants, and following it until it is in force there.
+// `tenantry rollout`: changes on their way to many tenants, and waiting until they are in effect.
 
 import { setTimeout } from "node:timers/promises";
 import type { Command } from "commander";
@@ -72,7 +72,10 @@ export function rolloutLines(rollout: RolloutAnswer): ReturnType<typeof changeLi
 const POLL_MS = 500;
 const NOTE_INTERVAL_MS = 10_000;
 
-/** The server goes on by itself: who stops looking stops nothing. Throws where it is not in force in every tenant. */
+/**
+ * Waits for a rollout. Interrupting the command does not stop the rollout. Throws if the rollout ends without being
+ * in effect in every tenant.
+ */
 export async function followRollout(context: CommandContext, version: number): Promise<RolloutAnswer> {
   let notedAt = Date.now();
   for (;;) {

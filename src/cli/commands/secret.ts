@@ -1,5 +1,5 @@
-// Owns `tenantry secret`: texts that only a tenant's own tools read. A value comes from a file, from stdin or from a
-// person who types it unseen; never from the command line, which others on the machine can read.
+// `tenantry secret`: values that only a tenant's own tools read. A value comes from a file, stdin or a hidden prompt,
+// never from the command line, which others on the machine can read.
 
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -86,7 +86,7 @@ async function readValue(terminal: Terminal, name: string, file: string | undefi
   return decodeText(await readStdin(terminal), "stdin");
 }
 
-/** Invalid UTF-8 is refused: with replaced characters it would be another secret. */
+/** Rejects invalid UTF-8: replacement characters would make it another secret. */
 function decodeText(bytes: Uint8Array, source: string): string {
   let text: string;
   try {
@@ -113,7 +113,7 @@ async function deleteSecret(
 ): Promise<void> {
   await confirm(context, `Delete the secret ${name} of ${tenant}`, yes);
   const done = await context.api.withdraw("DELETE /tenants/{id}/secrets/{name}", { params: { id: tenant, name } });
-  // A mistyped name must not look like a secret that was deleted.
+  // A mistyped name must not look like a deleted secret.
   if (!done.changed) throw new CliError(EXIT.notFound, `there is no secret ${name} in ${tenant}, or not any more`);
   context.show(done, () => `${name} of ${tenant} is deleted everywhere${repeatText(done)}`);
 }

@@ -1,4 +1,4 @@
-// Owns shell completion: the scripts ask this program itself, so what they offer is what it understands.
+// Shell completion: the scripts call this program, so completions always match its commands.
 
 import type { Command, Option } from "commander";
 
@@ -54,10 +54,10 @@ export interface Candidate {
   readonly about: string;
 }
 
-/** Names that a server knows: of tenants, or of the upstreams of one. */
+/** Fetches names from the server: tenants, or the upstreams of one tenant. */
 export type FindNames = (kind: "tenant" | "upstream", tenant: string) => Promise<readonly string[]>;
 
-/** What could stand in place of the last word. `names` is asked only where one is due. */
+/** Candidates for the last word. Calls `names` only where a name is expected. */
 export async function completeWords(
   program: Command,
   words: readonly string[],
@@ -71,9 +71,9 @@ export async function completeWords(
 
 interface Position {
   readonly command: Command;
-  /** The arguments of the command before the word that is completed. */
+  /** The command's arguments before the word to complete. */
   readonly args: readonly string[];
-  /** The option that the word is the value of. */
+  /** The option whose value the word is. */
   readonly option: Option | undefined;
 }
 
@@ -110,7 +110,7 @@ function optionValues({ argChoices = [] }: Option): Candidate[] {
   return argChoices.map((word) => ({ word, about: "" }));
 }
 
-/** What an argument of this name is a name of. */
+/** The kind of name that an argument expects. */
 const KINDS: Readonly<Record<string, "tenant" | "upstream">> = {
   tenant: "tenant",
   endpoint: "tenant",

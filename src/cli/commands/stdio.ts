@@ -1,5 +1,5 @@
-// Owns `tenantry stdio`: a tenant for clients that start local programs, over stdin and stdout, and the hidden command
-// that keeps a local server for it. Nothing but MCP messages goes to stdout.
+// `tenantry stdio`: a tenant over stdin and stdout, for clients that start local programs, and the hidden command
+// that keeps a local server for them. Only MCP messages go to stdout.
 
 import { resolve } from "node:path";
 import type { Command } from "commander";

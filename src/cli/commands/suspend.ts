@@ -1,5 +1,4 @@
-// Owns `tenantry suspend` and `tenantry resume`: stopping a tenant, a profile, a caller or a tool, and letting it go
-// on.
+// `tenantry suspend` and `tenantry resume`, for a tenant, a profile, a caller or a tool.
 
 import type { Command } from "commander";
 import { CliError, EXIT, usageError } from "../exit.ts";

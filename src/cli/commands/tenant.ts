@@ -1,5 +1,3 @@
-// Owns `tenantry tenant`: creating, listing, showing and deleting tenants.
-
 import type { AdminRequest } from "../../admin/admin-client.ts";
 import type { Command } from "commander";
 import { Option } from "commander";
@@ -86,10 +84,10 @@ Region and jurisdiction are decided here and stay. Everything else can change: s
 async function createTenant(context: CommandContext, [id]: readonly [string], options: CreateOptions): Promise<void> {
   const { file, title, mode, search, region, jurisdiction } = options;
   const tenantFile = file === undefined ? undefined : await readTenantFile(file, context.terminal);
-  // An option that was not given is undefined, and must not replace what the file says.
+  // An omitted option is undefined, and must not replace the file's value.
   const document = { ...tenantFile?.document, ...definedOptions({ title, mode, search }) };
   const placement = { ...tenantFile?.placement, ...definedOptions({ region, jurisdiction }) };
-  // What is in a file the server judges.
+  // The server validates the content of the file.
   const body = { id, document, ...placement } as AdminRequest<"POST /tenants">["body"];
   const create = () => context.api.request("POST /tenants", { body });
   const created = await (tenantFile ? tenantFile.withPositions(create) : create());
@@ -104,7 +102,7 @@ function definedOptions(options: Readonly<Record<string, unknown>>): Record<stri
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
-/** Nothing refuses it: a base may change the mode of its tenants later. */
+/** A note and not an error: a base may change the mode of its tenants later. */
 export function noteIgnoredAuth(context: CommandContext, effective: Parameters<typeof ignoredAuthText>[0]): void {
   const text = ignoredAuthText(effective);
   if (text !== undefined) context.note(`Note: ${text}`);
@@ -128,7 +126,7 @@ async function listTenants(context: CommandContext, _args: readonly [], options:
 async function showTenant(context: CommandContext, [id]: readonly [string]): Promise<void> {
   const params = { id };
   const tenant = await context.api.request("GET /tenants/{id}", { params });
-  // Of one that is gone nothing else is shown.
+  // A tenant in the state "gone" has no other data to show.
   const pages = () => context.api.pages("GET /tenants/{id}/suspensions", { params });
   const suspensions = tenant.state === "gone" ? [] : await collectPages(pages());
   context.show({ ...tenant, suspensions }, () => tenantText(tenant, suspensions));
@@ -173,10 +171,10 @@ async function deleteTenant(
   { yes }: { yes?: boolean },
 ): Promise<void> {
   const params = { id };
-  // Looks for the tenant first, so that a mistyped name is found before anybody is asked to confirm.
+  // Find the tenant first, so that a mistyped name fails before the confirmation.
   const existing = yes === true ? undefined : await context.api.request("GET /tenants/{id}", { params });
   await confirm(context, `Delete ${id} with everything it has`, yes);
-  // Another one may have taken the name while somebody thought about it.
+  // The name may belong to another tenant by the time the user confirms.
   const done = await context.api.remove("DELETE /tenants/{id}", { params, query: { created: existing?.created } });
   context.show(done ?? { deleted: id }, () => `${id} is deleted`);
 }

@@ -1,5 +1,5 @@
-// Owns a tool's arguments as typed in a shell: `key=value` by the tool's own schema, `key:=JSON`.
-// Refuses to judge a value: the server does.
+// A tool's arguments on the command line: `key=value` by the tool's schema, `key:=JSON`. The server validates the
+// values.
 
 import { usageError } from "../exit.ts";
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
@@ -28,7 +28,10 @@ export function parseArguments(
   return args;
 }
 
-/** A sentence for each that the tool does not name. A schema may allow them, and then the server says nothing of them. */
+/**
+ * A sentence for each argument that the schema does not name. If the schema allows further ones, the server does not
+ * report them.
+ */
 export function unknownArguments(args: JsonObject, { name, inputSchema = {} }: ToolListEntry): string[] {
   const { properties, additionalProperties, patternProperties } = inputSchema;
   if (
@@ -61,7 +64,7 @@ function propertyOf(schema: JsonObject | undefined, key: string): JsonObject | u
   return (schema?.properties as Record<string, JsonObject> | undefined)?.[key];
 }
 
-/** A value is read as JSON only where the schema wants something else than a text: in `title=2026` it is a text. */
+/** Parses a value as JSON only if the schema expects something other than a text: `title=2026` stays a text. */
 function coerce(text: string, property: JsonObject | undefined): unknown {
   const types = [property?.type].flat();
   if (property === undefined || types.includes("string") || types.includes(undefined)) return text;
@@ -77,7 +80,7 @@ function listOf(text: string, property: JsonObject): unknown[] {
   return text.split(",").map((item) => coerce(item, property.items as JsonObject | undefined));
 }
 
-/** `title text [tags...]`, as a shell would show it. */
+/** The arguments in usage form: `title text [tags...]`. */
 export function signatureOf({ inputSchema }: ToolListEntry): string {
   const required = new Set((inputSchema?.required as string[] | undefined) ?? []);
   const keys = Object.keys((inputSchema?.properties as JsonObject | undefined) ?? {});

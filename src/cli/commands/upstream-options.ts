@@ -1,5 +1,5 @@
-// Owns the options of `tenantry upstream add`: what an upstream's document may say, as flags. Refuses what the document
-// could not say either way, before anything is sent.
+// The options of `tenantry upstream add`: an upstream's members in the document, as flags. Contradictions are
+// rejected before anything is sent.
 
 import { Option, type Command } from "commander";
 import type { Infer, Upstream } from "../../admin/contract.ts";
@@ -28,7 +28,7 @@ export interface UpstreamOptions {
   readonly disabled?: boolean;
 }
 
-/** The member of the document that each flag, or the argument, is about. A test compares them with the schema. */
+/** The member of the document that each flag or argument sets. A test compares them with the schema. */
 export const MEMBER_OF_FLAG = {
   url: "url",
   "--service": "service",
@@ -48,7 +48,7 @@ export const MEMBER_OF_FLAG = {
   "--disabled": "enabled",
 } as const;
 
-/** Members that no flag says, and why. */
+/** Members without a flag, and why. */
 export const DOCUMENT_ONLY = { "auth.kind": "there is one kind; the --auth flags are of it" } as const;
 
 export function addUpstreamOptions(command: Command): Command {
@@ -77,7 +77,10 @@ export function addUpstreamOptions(command: Command): Command {
     .option("--disabled", "switched off: it is a part of the document, and nobody asks it");
 }
 
-/** What the flags say, but for `trust`, which stays what it was where no flag says it. */
+/**
+ * The upstream's document from the flags. `trust` is handled separately, because it keeps its value if no flag sets
+ * it.
+ */
 export function toUpstreamDocument(url: string | undefined, options: UpstreamOptions): Document {
   const { service, path, era, header, timeout, retry, uri, disabled } = options;
   if ((url === undefined) === (service === undefined)) throw usageError("give its URL, or --service and no URL");
@@ -104,7 +107,8 @@ function toUpstreamAuth(options: UpstreamOptions): Auth | undefined {
   if (tokenUrl === undefined || clientId === undefined || clientSecret === undefined) {
     throw usageError("client credentials need --auth-url, --auth-client and --auth-secret");
   }
-  // What is typed here is seen by other programs of the machine, and stands in the document: only its name may.
+  // Other programs of the machine can see arguments, and the document stores this value. Only a secret's name is
+  // allowed.
   if (!/^\{\{secret:[^{}]+\}\}$/.test(clientSecret)) throw usageError("--auth-secret: write {{secret:NAME}}");
   return {
     kind: "client_credentials",
@@ -117,7 +121,7 @@ function toUpstreamAuth(options: UpstreamOptions): Auth | undefined {
   };
 }
 
-/** `Name: value`, as curl takes them. */
+/** `Name: value`, as in curl. */
 function parseHeaders(texts: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     texts.map((text) => {

@@ -1,5 +1,5 @@
-// Owns `tenantry upstream pending`, `approve` and `reject`: what an upstream lists anew or otherwise than it was approved.
-// Shows every character of it: what an upstream hides from a person must not be approved unseen.
+// `tenantry upstream pending`, `approve` and `reject`: new and changed definitions of an upstream. Every character is
+// shown, so that a hidden one cannot be approved unseen.
 
 import type { Command } from "commander";
 import type { ReviewResult, Infer, PendingDefinitionShape } from "../../admin/contract.ts";
@@ -22,7 +22,7 @@ interface DecideOptions {
   readonly wait?: boolean;
 }
 
-/** The most that one request decides on. */
+/** The most definitions that one request decides on. */
 const BATCH = 1000;
 
 export function addUpstreamReviewCommands(program: Command, terminal: Terminal): void {
@@ -108,12 +108,12 @@ function pendingLines({ kind, name, state, digest, renamedFrom, changes, flags }
   ];
 }
 
-/** There is one of `instructions`, and that is its name. */
+/** The kind `instructions` has one definition of the same name, which is printed once. */
 function definitionLabel({ kind, name }: Pick<PendingDefinition, "kind" | "name">): string {
   return kind === name ? kind : `${kind} ${escapeInvisible(name)}`;
 }
 
-/** Control and format characters, tags among them, private ones, and spaces that look like another. */
+/** Control and format characters, including tags, private-use characters, and characters that render as spaces. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Variation_Selector}\u115f\u1160\u3164\uffa0]/gu;
 
 function escapeInvisible(text: string): string {
@@ -146,7 +146,7 @@ async function decide(
   );
 }
 
-/** What waits at this moment, and nothing that comes after it. */
+/** The definitions that wait at this moment, and none that arrive later. */
 async function findAllPending(
   context: CommandContext,
   upstreamArgs: UpstreamArgs,
@@ -154,7 +154,7 @@ async function findAllPending(
   yes: boolean | undefined,
 ): Promise<readonly string[]> {
   const all = (await fetchPending(context, upstreamArgs)).filter(({ state }) => state !== "rejected");
-  // What deserves a second look is approved by its own digest only.
+  // Flagged definitions can only be approved one by one, by digest.
   const selected = decision === "reject" ? all : all.filter(({ flags }) => flags.length === 0);
   const flagged = all.length - selected.length;
   if (flagged > 0)

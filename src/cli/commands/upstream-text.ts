@@ -1,5 +1,4 @@
-// Owns how upstreams look to a person: `tenantry upstream list` and `show`, and what the other commands print of one. Refuses
-// to write anything.
+// Texts of `tenantry upstream list` and `show`, and the other commands' lines about an upstream.
 
 import {
   STATE_WORDS,
@@ -34,7 +33,7 @@ export async function listUpstreams(context: CommandContext, [tenant]: readonly 
   });
 }
 
-/** Why is what one looks for: it is not cut to the line, and stands below its upstream where the terminal is narrow. */
+/** Users look for the reason, so it is not truncated, and goes below its upstream on a narrow terminal. */
 function listText(upstreams: readonly UpstreamListItem[], { isTTY, columns }: Screen): string {
   const titles = ["upstream", "state", "era", "tools", "prompts", "resources", "left out"];
   const rows = upstreams.map(({ id, state, content }) => [
@@ -91,7 +90,7 @@ export function upstreamText(tenant: string, upstream: UpstreamAnswer, screen: S
 
 const hasNames = ({ counts }: Content) => counts.tools + counts.prompts > 0;
 
-/** What is due is read when somebody asks the tenant for something: until then that moment may lie long ago. */
+/** An upstream that is due is read on the next request to the tenant, so the due time may be long past. */
 function nextReadText(nextRead: string | null): string | null {
   const isDue = nextRead !== null && Date.parse(nextRead) <= Date.now();
   return isDue ? "when the tenant is next asked for something" : formatTime(nextRead);
@@ -137,7 +136,7 @@ function contentEntries(content: Content | null): (readonly [string, string | nu
   ];
 }
 
-/** What is no word by itself. */
+/** Labels for kinds that are not a plain word. */
 const KINDS: Readonly<Record<string, string>> = { resourceTemplates: "resource templates" };
 
 function omittedTables(content: Content | null, screen: Screen): string[] {

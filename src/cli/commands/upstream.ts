@@ -1,5 +1,5 @@
-// Owns `tenantry upstream`: other MCP servers behind a tenant, added, looked at, tried, read again and removed. Refuses to
-// keep anything: an upstream is a member of the tenant's document.
+// `tenantry upstream`: adds, shows, tests, refreshes and removes MCP servers behind a tenant. All settings are
+// members of the tenant's document.
 
 import type { Command } from "commander";
 import { runCommand, confirm, type CommandContext } from "../command-context.ts";
@@ -96,11 +96,11 @@ async function addUpstream(
   const { trust, replace } = options;
   const members = toUpstreamDocument(url, options);
   const existing = await api.find("GET /tenants/{id}/upstreams/{upstream}", { params: upstreamParams(tenant, name) });
-  // Of a base document it is no other one: then this is the tenant's own instead.
+  // An upstream from a base document may be overridden by one of the tenant's own.
   if (existing?.setBy === "tenant" && replace !== true) {
     throw new CliError(EXIT.conflict, `${tenant} has an upstream ${name} at ${existing.url}: --replace writes over it`);
   }
-  // Whoever names another URL must not end, without a word, the review of what is listed.
+  // Changing the URL must not silently end the review of definitions.
   const isReviewed = (trust ?? existing?.trust) === "review";
   const json = isReviewed ? { ...members, trust: "review" as const } : members;
   const removed = existing && replace === true ? await removedMembers(context, [tenant, name], json) : [];
@@ -123,7 +123,7 @@ async function showAdded(
   context.show(upstream, () => `${name} of ${tenant} is added; it is ${next}`);
 }
 
-/** What the tenant's own document says of it, and `json` does not. */
+/** The members that the tenant's own document sets and `json` drops. */
 async function removedMembers(
   { api }: CommandContext,
   [tenant, name]: UpstreamArgs,
@@ -154,7 +154,7 @@ async function readNow(
   );
   context.show(done, () => upstreamText(tenant, done.upstream, context.terminal.stdout));
   if (done.read) return;
-  // What was said is on stdout; scripts see that nothing was read.
+  // The details are on stdout; the exit code tells scripts that nothing was read.
   throw new CliError(EXIT.refused, `${name} is a part of ${tenant} and could not be read: ${done.upstream.why ?? ""}`);
 }
 
@@ -165,7 +165,7 @@ async function testUpstream(context: CommandContext, [tenant, name]: UpstreamArg
   context.show(answer, () => upstreamTestText([tenant, name], answer, context.terminal.stdout));
   if (!answer.works) throw new CliError(EXIT.refused, `${name}: ${answer.fault ?? "it does not work"}`);
   const { content, refused = [] } = answer;
-  // What would break a client's list is left out of it.
+  // The listing leaves out definitions that would break a client.
   const broken = refused.length + (content?.quarantined.length ?? 0) + (content?.unnamed ?? 0);
   if (broken > 0)
     throw new CliError(EXIT.refused, `${name}: clients refuse ${formatCount(broken, "definition")} of it`);
@@ -182,7 +182,7 @@ async function removeUpstream(
 ): Promise<void> {
   await confirm(context, `Remove the upstream ${name} of ${tenant}`, yes);
   const params = upstreamParams(tenant, name);
-  // Under the tenant's own there may be one of a base document or of the code, which serves on.
+  // A base document or the code may define an upstream of the same name, which then stays in service.
   const findInherited = async () => {
     const existing = await context.api.find("GET /tenants/{id}/upstreams/{upstream}", { params });
     const from = existing?.setBy === "code" ? "the code of the Worker" : "a base document";

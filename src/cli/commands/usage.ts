@@ -1,4 +1,4 @@
-// Owns `tenantry usage`: what a tenant has, and what the callers of one tenant, or of all, called.
+// `tenantry usage`: a tenant's current usage, and the calls of one tenant or all tenants.
 
 import { InvalidArgumentError, type Command } from "commander";
 import type { Infer, UsageLineShape } from "../../admin/contract.ts";
@@ -53,7 +53,7 @@ async function showUsage(context: CommandContext, [tenant]: readonly [string?], 
   else await showCurrentUsage(context, tenant, options);
 }
 
-/** What is there now: no time belongs to it. */
+/** Current values, for which a time range makes no sense. */
 async function showCurrentUsage(context: CommandContext, tenant: string, options: UsageOptions): Promise<void> {
   const { tenant: tenantOption, from, to, by, closed } = options;
   if (by !== "hour" || [tenantOption, from, to, closed].some((option) => option !== undefined)) {

@@ -1,4 +1,4 @@
-// Owns `tenantry webhook`: who is told what happens to a tenant, and trying one.
+// `tenantry webhook`: lists a tenant's webhooks and sends a test.
 
 import type { Command } from "commander";
 import { runCommand, type CommandContext } from "../command-context.ts";

@@ -1,4 +1,4 @@
-// Owns how an endpoint lets callers in, as a client without any credential finds out: everybody, with a key, or by logging in.
+// How an endpoint admits callers, as a client without a credential finds out: open, with a key, or with a login.
 
 import { exchange } from "../../mcp-client/exchange.ts";
 import { McpFault, type Fault, type HttpFacts } from "../../mcp-client/fault.ts";
@@ -12,15 +12,15 @@ import { oneLine } from "../terminal/printable.ts";
 
 export type AccessKind = "open" | "key" | "login";
 
-/** By RFC 9728: whoever says where its metadata are has an authorization server. */
+/** RFC 9728: a challenge with `resource_metadata` means that the endpoint uses an authorization server. */
 export function metadataUrlIn(wwwAuthenticate: string | undefined): string | undefined {
   return /\bresource_metadata="?([^",\s]+)/i.exec(wwwAuthenticate ?? "")?.[1];
 }
 
-/** A request that asks nothing, in the form that every revision reads. */
+/** A request without side effects, in a form that every revision accepts. */
 export const PING = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
 
-/** The head of an answer; and of the error that it is the message, and the `code` in `data`. */
+/** The status and headers of the answer; for an error its message, and the `code` in `data`. */
 export interface PingResult extends HttpFacts {
   readonly message?: string;
   readonly code?: unknown;
@@ -47,7 +47,7 @@ export function isRedirectStatus(status: number): boolean {
   return status >= 300 && status < 400;
 }
 
-/** `shut`: why it lets nobody in now, who would otherwise come in that way. */
+/** `rejectedBecause`: why the endpoint refuses every caller at the moment, although it admits them in this way. */
 export interface EndpointAccess {
   readonly kind: AccessKind;
   readonly rejectedBecause?: string;
@@ -73,7 +73,7 @@ export async function detectAccess(endpoint: McpEndpoint, signal: AbortSignal): 
       `${endpoint.url} sends clients elsewhere (${http.status}): connect them to what it names`,
     );
   }
-  // A website, whoever gets in there.
+  // A website, whatever its access.
   if (http.contentType === "text/html") {
     const message = `${endpoint.url} answered ${http.status} (text/html), not MCP: is the URL whole?`;
     throw new CliError(EXIT.refused, `${message} --auth prints what a client needs all the same`);

@@ -1,5 +1,5 @@
-// Owns what a client meets at the door of an endpoint, before it speaks: who is let in, what the metadata of a login say, and
-// whether pages may call. Refuses to log in.
+// Checks of an endpoint's authentication before any MCP message: who is admitted, the metadata of its login, and
+// CORS. They never log in.
 
 import { McpFault } from "../../mcp-client/fault.ts";
 import { SUSPENDED_DATA } from "../../protocol/errors.ts";
@@ -13,11 +13,14 @@ const MAX_BYTES = 64 * 1024;
 
 export interface AuthCheck {
   readonly findings: readonly Finding[];
-  /** `nowhere`: there is nothing to go into. */
+  /**
+   * "in": callers without a key are admitted. "to the key": a key is needed. "nowhere": there is no endpoint to
+   * continue with.
+   */
   readonly access: "in" | "to the key" | "nowhere";
 }
 
-/** What a request without any credential is told, and what that leads to. */
+/** Sends a request without a credential, and follows the answer. */
 export async function checkAuth(endpoint: McpEndpoint, signal: AbortSignal): Promise<AuthCheck> {
   const anonymous = { ...endpoint, headers: {}, keySource: undefined };
   const { status, contentType, wwwAuthenticate, message } = await sendPing(anonymous, signal);
@@ -25,7 +28,7 @@ export async function checkAuth(endpoint: McpEndpoint, signal: AbortSignal): Pro
   if (CLOSED_STATUSES.has(status) || isRedirectStatus(status) || contentType === "text/html") {
     return { findings: [closedFinding(status, message)], access: "nowhere" };
   }
-  // Servers that keep sessions refuse whatever comes before `initialize`.
+  // Servers with sessions refuse every request before `initialize`.
   if (status !== 401)
     return { findings: [ok(AUTH_STEP, withDetail(`everybody, after initialize (${status})`, message))], access: "in" };
   const metadata = metadataUrlIn(wwwAuthenticate);
@@ -64,14 +67,16 @@ function withDetail(refusal: string, detail: string | undefined): string {
   return detail === undefined ? refusal : `${refusal}: ${detail}`;
 }
 
-/** RFC 9110: a 401 names what is wanted. Clients that find nothing there say that the server is broken. */
+/** RFC 9110: a 401 must name the scheme. Clients call a server broken if its challenge is missing. */
 function checkChallenge(wwwAuthenticate: string | undefined): Finding | undefined {
   if (/^bearer\b/i.test(wwwAuthenticate ?? "")) return undefined;
   const fix = "Answer 401 with WWW-Authenticate: Bearer, as RFC 6750 has it.";
   return failed(AUTH_STEP, "a 401 without WWW-Authenticate: Bearer", fix);
 }
 
-/** A client that gets a 401 looks here, and people then read that no login was found, not that their key is missing. */
+/**
+ * After a 401, a client looks for a login. Its users then read that no login was found, not that the key is missing.
+ */
 async function checkNoLogin({ url }: McpEndpoint): Promise<Finding> {
   const { status } = await fetchJson(wellKnownUrl(url, "oauth-protected-resource"));
   const fix = "Give the client a key (tenantry connect shows where), or let people log in: docs/login.md.";
@@ -113,7 +118,6 @@ async function checkIssuer(issuer: string): Promise<Finding> {
   return failed(step, `${issuer} has no metadata: ${attempts.join(", ")}`, "Serve them, as RFC 8414 has it.");
 }
 
-/** The key or token that was given. */
 export async function checkCredential(
   endpoint: McpEndpoint,
   access: AuthCheck["access"],
@@ -140,7 +144,7 @@ export async function checkCredential(
   return ok(step, "it is taken");
 }
 
-/** As the page of an MCP client asks before its first request. */
+/** Sends the preflight request that the page of an MCP client would send. */
 export async function checkBrowserAccess({ url }: McpEndpoint, origin: string): Promise<Finding> {
   const step = "pages";
   const preflight = {
@@ -162,7 +166,7 @@ export async function checkBrowserAccess({ url }: McpEndpoint, origin: string): 
   const allowed = response.headers.get("access-control-allow-origin");
   if (allowed !== origin && allowed !== "*")
     return note(step, `a page of ${origin} may not call it (${response.status})`, fix);
-  // A server may answer every preflight alike, and refuse the request itself.
+  // A server may accept every preflight, and still refuse the request itself.
   const request = { method: "POST", headers: { origin, "content-type": "application/json" }, body: "{}" };
   const postResponse = await send(request).catch(() => undefined);
   if (postResponse?.status === 403) return note(step, `a page of ${origin} may not call it (403)`, fix);
@@ -173,7 +177,7 @@ export async function checkBrowserAccess({ url }: McpEndpoint, origin: string): 
 }
 
 interface FetchedJson {
-  /** Of the answer, or why there was none. */
+  /** The status of the answer, or why there was none. */
   readonly status: number | string;
   readonly json?: JsonObject;
 }
@@ -192,7 +196,7 @@ async function fetchJson(url: string): Promise<FetchedJson> {
   }
 }
 
-/** Who answers is a stranger, who may never end. */
+/** Reads a bounded prefix: the answer comes from an unknown server, and may never end. */
 async function readPrefix({ body }: Response): Promise<string> {
   let text = "";
   if (!body) return text;
@@ -203,13 +207,13 @@ async function readPrefix({ body }: Response): Promise<string> {
   return text;
 }
 
-/** RFC 8414 and RFC 9728: between the host and the path. */
+/** RFC 8414 and RFC 9728: the well-known path goes between the host and the path. */
 function wellKnownUrl(url: string, name: string): string {
   const { origin, pathname } = new URL(url);
   return `${origin}/.well-known/${name}${pathname === "/" ? "" : pathname}`;
 }
 
-/** RFC 9728, section 3.3, as clients hold it: the same origin, and the path or one above. */
+/** RFC 9728, section 3.3, as clients apply it: the same origin, and the same path or a parent. */
 function resourceCovers(resource: string, url: string): boolean {
   if (!URL.canParse(resource)) return false;
   const [resourceUrl, endpointUrl] = [new URL(resource), new URL(url)];

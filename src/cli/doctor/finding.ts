@@ -1,11 +1,11 @@
-// Owns what an examination of an endpoint finds: a step that a client takes, how it went, and what mends it.
+// A finding of `tenantry doctor`: a step of a client, its result, and how to fix it.
 
 export interface Finding {
   readonly step: string;
-  /** `note`: most clients do not mind. */
+  /** `note`: most clients work despite it. */
   readonly state: "ok" | "note" | "failed" | "skipped";
   readonly said: string;
-  /** What to do; with every step that failed. */
+  /** How to fix it; present for every failed step. */
   readonly mend?: string;
 }
 

@@ -1,5 +1,5 @@
-// Owns the steps below HTTP: the scheme of the URL, its name, a connection, and TLS with its certificate. Each is only taken
-// where the one before went well.
+// The steps below HTTP: the URL's scheme, DNS, the connection, and TLS with its certificate. Each step runs only if
+// the previous one succeeded.
 
 import { lookup } from "node:dns/promises";
 import { connect as connectTcp } from "node:net";
@@ -9,12 +9,12 @@ import { failed, note, ok, type Finding } from "./finding.ts";
 
 const TIMEOUT_MS = 10_000;
 const DAY_MS = 86_400_000;
-/** What OpenSSL makes of an answer in plain text. */
+/** OpenSSL's error codes for an answer in plain text. */
 const NO_TLS = /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/;
-/** Renewal by ACME happens long before. */
+/** Renewal by ACME happens well before this. */
 const EXPIRES_SOON_DAYS = 14;
 
-/** Ends with the first step that failed. */
+/** Stops after the first failed step. */
 export async function checkNetwork(url: URL): Promise<Finding[]> {
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
@@ -61,7 +61,7 @@ async function checkTcp(host: string, port: number): Promise<Finding> {
 }
 
 async function checkTls(host: string, port: number): Promise<Finding> {
-  // A name is sent, so that the server can choose its certificate; an address is none.
+  // SNI lets the server choose its certificate. An IP address is not a valid SNI name.
   const socket = connectTls({ host, port, ...(/^[\d.]+$|:/.test(host) ? {} : { servername: host }) });
   try {
     await waitForEvent(socket, "secureConnect");

@@ -1,4 +1,4 @@
-// What a client meets once it is let in: a session of era 2025 and its stream, era 2026, and the lists.
+// The checks after authentication: a session of era 2025 and its stream, era 2026, and the lists.
 
 import { readCatalog } from "../../gateway/read-catalog.ts";
 import type { UpstreamCatalog } from "../../gateway/upstream-catalog.ts";
@@ -29,14 +29,14 @@ const NO_PROFILE = "Is the profile's name right, behind that of the tenant? tena
 const NO_ENDPOINT = "This is no answer of an MCP endpoint: is the URL whole?";
 const OLD_CLIENTS = "Clients of the revisions up to 2025-11-25 cannot connect: most of those that are in use.";
 
-/** `server`: what a client calls the endpoint. */
+/** `server`: the client's name for the endpoint. */
 export async function checkProtocol(endpoint: McpEndpoint, server: string, signal: AbortSignal): Promise<Finding[]> {
   const finding2026 = await check2026(endpoint, signal);
   const sessionCheck = await checkSession(endpoint, signal);
   const findings = [...sessionCheck.findings];
   if (sessionCheck.session !== undefined) {
     findings.push(await checkStream(endpoint, sessionCheck.session, signal));
-    // The session is of no use to anybody; a server that does not hear of it forgets it by itself.
+    // The session is no longer needed, and a server drops an idle session by itself.
     await end2025(endpoint, sessionCheck.session, { limits: { totalMs: END_TIMEOUT_MS } }).catch(() => undefined);
   }
   return [...findings, finding2026, ...(await checkLists(endpoint, server, signal))];
@@ -85,7 +85,7 @@ async function checkHttpSse(endpoint: McpEndpoint, signal: AbortSignal): Promise
   }
 }
 
-/** On which a client of era 2025 hears of changes. */
+/** The stream on which a client of era 2025 receives notifications. */
 async function checkStream(endpoint: McpEndpoint, session: Session2025, signal: AbortSignal): Promise<Finding> {
   const step = "stream";
   try {
@@ -116,7 +116,10 @@ async function check2026(endpoint: McpEndpoint, signal: AbortSignal): Promise<Fi
   }
 }
 
-/** Read as a gateway of ours reads an upstream: what it would leave out breaks the list of some client. */
+/**
+ * Reads the lists as the tenantry gateway reads an upstream: a definition that the gateway would leave out breaks
+ * the list of some client.
+ */
 async function checkLists(endpoint: McpEndpoint, server: string, signal: AbortSignal): Promise<Finding[]> {
   let events = 0;
   const countSkipped = () => {
@@ -166,13 +169,13 @@ function toolsFinding({ way, unread = [] }: UpstreamCatalog, tools: number): Fin
   return [note("tools/list", `no tools are visible here${transportText}`, fix)];
 }
 
-/** Upstreams that a tenant's list calls degraded or unread. */
+/** Upstreams that a tenant's list reports as degraded or unread. */
 function missingFindings(missing: ReadonlyMap<string, string>): Finding[] {
   const fix = "tenantry upstream test TENANT UPSTREAM says what is wrong, and what helps.";
   return Array.from(missing, ([source, why]) => note("upstreams", `${source}: ${why}`, fix));
 }
 
-/** What does not come of what the server has. */
+/** Definitions that the server has and that do not reach clients. */
 function omittedFindings(
   { capped = "", unread = [], quarantined, unnamed }: UpstreamCatalog,
   events: number,

@@ -1,21 +1,22 @@
-// Owns what is wrong with listed tools in the eyes of the clients and of the models behind them. Pure. Refuses what the
-// protocol refuses anyway: such a list does not come this far.
+// Problems of listed tools with common clients and their models. Lists that violate the protocol fail before this
+// check.
 
 import { topLevelCombinators, LISTED_NAME, LISTED_NAME_RULE } from "../../protocol/client-rules.ts";
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
 import { failed, note, ok, type Finding } from "./finding.ts";
 
-/** What models take: a client puts the name of the server before the name of the tool. */
+/** The limit of models. A client puts the server's name before the tool's name. */
 const MAX_MODEL_NAME = 64;
-/** As Claude Code has it, with the longest of the prefixes that are common. */
+/** The prefix of Claude Code, the longest common one. */
 const prefixOf = (server: string) => `mcp__${server}__`;
-/** In an order in which a person mends them. */
 const MANY_TOOLS = 60;
 const MAX_DESCRIPTION = 1024;
 
 interface Rule {
   readonly step: string;
-  /** Some client refuses a tool that breaks it, and often all others with it; else some client works less well with it. */
+  /**
+   * true: some client refuses such a tool, and often all others with it. false: some client works less well with it.
+   */
   readonly isBreaking: boolean;
   readonly detail: string;
   readonly fix: string;
@@ -25,6 +26,7 @@ interface Rule {
 const nameOf = ({ name }: JsonObject) => (typeof name === "string" ? name : "");
 const schemaOf = ({ inputSchema }: JsonObject) => (isObject(inputSchema) ? inputSchema : {});
 
+/** In the order in which to fix the problems. */
 const RULES: readonly Rule[] = [
   {
     step: "names of tools",
@@ -79,7 +81,7 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-/** `server`: what a client calls the endpoint. */
+/** `server`: the client's name for the endpoint. */
 export function checkTools(tools: readonly JsonObject[], server: string): Finding[] {
   const prefix = prefixOf(server);
   const findings = RULES.flatMap((rule) => {

@@ -1,5 +1,5 @@
-// Owns what npm installed this program as, so that a new project installs the same: a version, or a tarball while none is
-// published. Refuses to guess: where nothing says it, it is the version that this program has.
+// Finds out how npm installed this program, so that a new project installs the same: a version, or a tarball while
+// none is published. Without a manifest, it is this program's own version.
 
 import { readFile } from "node:fs/promises";
 import { dirname, join, relative, resolve, sep } from "node:path";
@@ -11,9 +11,9 @@ interface Manifest {
   readonly devDependencies?: Readonly<Record<string, string>>;
 }
 
-/** As it stands in the `package.json` of `project`: paths lead from there. */
+/** The specifier for the `package.json` of `project`: paths are relative to that folder. */
 export async function installedSource(project: string): Promise<string> {
-  // `npx`, too, installs what it runs into a folder with a package.json.
+  // `npx` also installs into a folder with a package.json.
   const root = dirname(dirname(resolve(PACKAGE_FOLDER)));
   if (!resolve(PACKAGE_FOLDER).endsWith(`${sep}node_modules${sep}tenantry`))
     return fileSpecifier(project, PACKAGE_FOLDER);
@@ -34,7 +34,7 @@ async function readManifest(folder: string): Promise<Manifest> {
   try {
     return JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as Manifest;
   } catch {
-    // Installed by something that keeps none: then nothing is known.
+    // The installer wrote no package.json, so nothing is known.
     return {};
   }
 }

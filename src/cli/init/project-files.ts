@@ -1,12 +1,12 @@
-// Owns what a new project is made of: a Worker with a tool of its own, a test of that, and what wrangler wants to know. Pure:
-// secrets, names and versions are given. Refuses everything that a first day does not need; docs/ has that.
+// The files of a new project: a Worker with a tool of its own, a test for it, and the wrangler configuration. Only
+// what a first day needs; docs/ has the rest.
 
 export interface ProjectOptions {
-  /** Of the Worker and of the package: lower-case letters, digits and hyphens. */
+  /** The name of the Worker and of the package: lower-case letters, digits and hyphens. */
   readonly name: string;
-  /** What npm installs as tenantry: a version, or a tarball by its path. */
+  /** The npm specifier of tenantry: a version, or the path of a tarball. */
   readonly source: string;
-  /** By package, as this release of tenantry is tested with them. */
+  /** Versions by package, as tested with this release of tenantry. */
   readonly versions: Readonly<Record<string, string>>;
   readonly adminToken: string;
   readonly secretsKey: string;
@@ -16,15 +16,15 @@ const DEPENDENCIES = ["zod"];
 const DEV_DEPENDENCIES = ["@cloudflare/workers-types", "typescript", "vitest", "wrangler"];
 export const PINNED_PACKAGES: readonly string[] = [...DEPENDENCIES, ...DEV_DEPENDENCIES];
 
-/** What nobody but the owner may read. */
+/** Holds secrets, so only the owner may read it. */
 export const SECRET_FILE = ".dev.vars";
 
-/** As it is written here: indented, so that nobody takes an import of the new project for one of ours. */
+/** Templates are indented in this file, so that no tool takes an import of the new project for one of this package. */
 function dedent(indented: string): string {
   return indented.slice(1).replaceAll(/^ {2}/gm, "");
 }
 
-/** By path, with slashes. */
+/** File contents by path, with forward slashes. */
 export function projectFiles(options: ProjectOptions): ReadonlyMap<string, string> {
   return new Map([
     ["package.json", `${JSON.stringify(createManifest(options), null, 2)}\n`],
@@ -56,7 +56,7 @@ function createManifest({ name, source, versions }: ProjectOptions): unknown {
     engines: { node: ">=22.12" },
     dependencies: { tenantry: source, ...pinned(DEPENDENCIES) },
     devDependencies: pinned(DEV_DEPENDENCIES),
-    // wrangler's own binaries; npm warns of what is not named.
+    // wrangler's own binaries. npm warns about install scripts that are not listed.
     allowScripts: { esbuild: true, workerd: true },
   };
 }

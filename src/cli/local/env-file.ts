@@ -1,5 +1,5 @@
-// Owns the file by which a local Worker is told its secrets. Not by arguments: everybody on a machine may list those. A
-// file that wrangler is given takes the place of `.dev.vars`, so what is in there is said again.
+// The file that passes secrets to a local Worker, because everyone on a machine can list arguments. A file given to
+// wrangler replaces `.dev.vars`, so this file repeats its content.
 
 import { rmSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -9,16 +9,19 @@ import { usageError } from "../exit.ts";
 import { writePrivate } from "./private-file.ts";
 
 export interface EnvFileOptions {
-  /** With the configuration of the Worker. */
+  /** The folder with the Worker's configuration. */
   readonly project: string;
   readonly port: string;
-  /** wrangler's `--env`, which may have a `.dev.vars` of its own. */
+  /** wrangler's `--env`, which may have its own `.dev.vars`. */
   readonly environment?: string | undefined;
-  /** Somebody names files: wrangler reads none by itself then. */
+  /** The user names env files, so wrangler reads none by default. */
   readonly hasOwnFiles?: boolean;
 }
 
-/** The arguments that give wrangler its files. They go last: the last file wins, and the secrets are in that. */
+/**
+ * The arguments that pass the files to wrangler. They go last: the last file has precedence, and it holds the
+ * secrets.
+ */
 export async function writeEnvFile(
   options: EnvFileOptions,
   secrets: Readonly<Record<string, string>>,
@@ -27,11 +30,11 @@ export async function writeEnvFile(
   const devVarsValues = hasOwnFiles ? undefined : await readDevVars(options);
   await writePrivate(envFileOf(options), formatEnv({ ...devVarsValues, ...secrets }));
   const defaults = hasOwnFiles || devVarsValues !== undefined ? [] : dotEnvFiles(options);
-  // In the spelling that node itself does not know: it would read the files too, and end where one is not there.
+  // Spelled in a way that node does not know: node would read the files as well, and exit if one is missing.
   return [...defaults, envFileOf(options)].map((file) => `--envFile=${resolve(file)}`);
 }
 
-/** At once, because a process that ends waits for nothing. */
+/** Synchronous, because a process that exits does not wait. */
 export function deleteEnvFile(options: EnvFileOptions): void {
   rmSync(envFileOf(options), { force: true });
 }
@@ -49,7 +52,7 @@ async function readDevVars({ project, environment }: EnvFileOptions): Promise<No
   return undefined;
 }
 
-/** What wrangler reads where there is no `.dev.vars`; it passes over those that are not there. */
+/** The files that wrangler reads without a `.dev.vars`; wrangler skips missing ones. */
 function dotEnvFiles({ project, environment }: EnvFileOptions): string[] {
   const names = [".env", ".env.local"];
   if (environment !== undefined) names.push(`.env.${environment}`, `.env.${environment}.local`);
@@ -65,7 +68,7 @@ function formatEnv(values: NodeJS.Dict<string>): string {
     .join("");
 }
 
-/** wrangler puts variables in the place of what begins with a dollar sign, but not in `.dev.vars`. */
+/** wrangler expands `$NAME` in these files, but not in `.dev.vars`. */
 function quoteValue(name: string, value: string): string {
   const quote = QUOTES.find((mark) => !value.includes(mark));
   if (quote === undefined || value.endsWith("\\")) {

@@ -1,5 +1,5 @@
-// Owns that a folder of stored data is its owner's alone, and one local server's at a time: two on the same files destroy them.
-// Refuses to believe a lock whose processes have ended, however they did.
+// Locks a data folder for one local server, and makes it private: two servers would destroy each other's files. A
+// lock whose processes have ended does not count.
 
 import { chmodSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,12 +14,12 @@ interface Lock {
 
 export interface LockOptions {
   readonly port: string;
-  /** How a person gives another folder. */
+  /** The option that selects another folder, for messages. */
   readonly option: string;
 }
 
 export interface FolderLock {
-  /** Another process works on the folder: as long as it runs the folder is not free, even when we are gone. */
+  /** Adds another process to the lock: the folder stays locked while that process runs, even after this one ends. */
   share(pid: number): void;
   release(): void;
 }
@@ -30,7 +30,7 @@ export function lockFolder(folder: string, { port, option }: LockOptions): Folde
   const write = (pids: readonly number[]) => {
     writeFileSync(temporary, JSON.stringify({ port, runs: pids.map(processIdentityOf) }));
   };
-  // The server is started afterwards and inherits it: what it stores lets its reader sign in.
+  // The server starts later and inherits this mask: its stored data would let a reader sign in.
   process.umask(0o077);
   try {
     mkdirSync(folder, { recursive: true });
@@ -55,12 +55,12 @@ export function lockFolder(folder: string, { port, option }: LockOptions): Folde
   };
 }
 
-/** Where the folder is a file, even this fails, and must not hide why. */
+/** If the folder is a file, even this fails, and must not hide the first error. */
 function deleteTemporary(temporary: string): void {
   try {
     rmSync(temporary, { force: true });
   } catch {
-    // What went wrong before it is said.
+    // The caller reports the first error.
   }
 }
 
@@ -69,7 +69,7 @@ function inUseError(folder: string, { port }: Lock, { pid }: ProcessIdentity, op
   return usageError(`${folder} is in use by process ${pid}${at}; end that, or give ${option} another folder`);
 }
 
-/** A link is there with everything in it or not at all, and only one can be the first. */
+/** A link appears atomically with its content, and only one process can create it. */
 function tryAcquire(temporary: string, file: string): boolean {
   try {
     linkSync(temporary, file);
@@ -80,7 +80,7 @@ function tryAcquire(temporary: string, file: string): boolean {
   }
 }
 
-/** Somebody else may have done so, and have taken the folder: what was moved is looked at once more. */
+/** Another process may have removed the stale lock and taken the folder, so check the moved file once more. */
 function removeStaleLock(file: string, backup: string): void {
   try {
     renameSync(file, backup);
@@ -99,11 +99,11 @@ function readLock(file: string): { readonly lock: Lock; readonly holder: Process
 function parseLockFile(file: string): Lock {
   try {
     const lock = JSON.parse(readFileSync(file, "utf8")) as Partial<Lock> | number;
-    // A release before this one wrote the process alone.
+    // Older releases wrote only the process id.
     if (typeof lock === "number") return { port: "", runs: [processIdentityOf(lock)] };
     return { port: lock.port ?? "", runs: lock.runs ?? [] };
   } catch {
-    // It is gone, or nothing that any release has written.
+    // The file is gone, or no release wrote it.
     return { port: "", runs: [] };
   }
 }

@@ -1,5 +1,5 @@
-// Owns a server on this machine for as long as the bridge runs. A keeper process starts and stops it: its stdin is a
-// pipe from us, which the system closes however we end, so the keeper never outlives us for long.
+// A local server that runs as long as the bridge. A keeper process starts and stops it. The keeper's stdin is a pipe
+// from this process, which the system closes however this process ends, so the keeper stops soon after.
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -34,7 +34,7 @@ export async function startLocalServer(terminal: Terminal, options: LocalServerO
   const exited = once(serverProcess, "exit");
   const stop = async () => {
     serverProcess.stdin?.end();
-    // The keeper kills a server that does not stop. If the keeper itself does not stop, it is not waited for.
+    // The keeper kills a server that does not stop. If the keeper itself hangs, stop waiting.
     await Promise.race([exited, sleep(STOP_TIMEOUT_MS, undefined, { ref: false })]);
     serverProcess.unref();
   };
@@ -54,7 +54,7 @@ function spawnServerProcess({ env, cwd }: Terminal, args: readonly string[]): Ch
   return spawn(process.execPath, [ENTRY, "__serve", "--", ...args], { cwd, env, stdio: ["pipe", "ignore", "pipe"] });
 }
 
-/** What the server says goes to stderr; its last words explain why it did not start. */
+/** Forwards the server's output to stderr. Returns a function for its last output, which explains a failed start. */
 function forwardOutput(serverProcess: ChildProcess, terminal: Terminal, quiet: boolean): () => string {
   let output = "";
   serverProcess.stderr?.setEncoding("utf8").on("data", (chunk: string) => {

@@ -1,5 +1,5 @@
-// Owns files of one local server that hold what only their owner may read. Refuses to write into a file that was there
-// before, because it would keep the mode that it had.
+// Writes files that only the owner may read. An existing file is replaced, because overwriting it would keep its
+// mode.
 
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";

@@ -1,5 +1,4 @@
-// Owns telling one run of a program from another. Numbers of processes are used again: with when it began, it is this one
-// and no other.
+// Identifies a process by id and start time, because the system reuses process ids.
 
 import { readFileSync } from "node:fs";
 
@@ -28,12 +27,15 @@ function isAlive(pid: number): boolean {
 
 const EXITED = "ended";
 
-/** Where the system tells it: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html, the field starttime. */
+/**
+ * The start time, on systems that provide it: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html, the field
+ * starttime.
+ */
 function startTimeOf(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     const [state, ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    // It has ended, and nobody has asked how: in a container often nobody ever does.
+    // The process has ended, but no parent has read its exit status, which in a container may never happen.
     return state === "Z" || state === "X" ? EXITED : (fields[18] ?? "");
   } catch {
     return "";

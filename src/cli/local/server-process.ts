@@ -1,5 +1,5 @@
-// Owns the process that runs a local server for a bridge: one at a time for each state folder, ended with all that it
-// started when the bridge is gone.
+// The keeper process of a local server: one for each state folder. It ends the server and all its child processes
+// when the bridge is gone.
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -27,7 +27,7 @@ export interface ServerProcessOptions {
   readonly port: string;
 }
 
-/** Runs the server until stdin ends, which is when the bridge is gone. */
+/** Runs the server until stdin closes, which happens when the bridge is gone. */
 export async function runServerProcess(
   terminal: Terminal,
   { project, state, port }: ServerProcessOptions,
@@ -35,7 +35,7 @@ export async function runServerProcess(
   const wrangler = findWrangler(project);
   const lock = lockFolder(state, { port, option: "--state" });
   try {
-    // A person who types a command does not mean the server that a client has to itself.
+    // Not the default: commands that a user types must not reach the server of one client.
     const token = await writeDevelopmentToken(project, port, false);
     const secretsKey = await loadOrCreateSecretsKey(join(state, "secrets-key"));
     const files = await writeEnvFile({ project, port }, developmentSecrets(token, secretsKey));
@@ -57,7 +57,7 @@ function wranglerArguments(state: string, port: string): string[] {
   return ["--ip=127.0.0.1", ...options];
 }
 
-/** In a process group of its own: wrangler starts other processes, and all of them must be ended together. */
+/** Uses a process group of its own: wrangler starts other processes, and all of them must end together. */
 function spawnWrangler(wrangler: string, args: readonly string[], cwd: string): ChildProcess {
   const env = { ...process.env, ...WRANGLER_ENVIRONMENT };
   const detached = process.platform !== "win32";
@@ -84,11 +84,11 @@ function killGroup(child: ChildProcess): void {
     if (process.platform === "win32") child.kill("SIGKILL");
     else process.kill(-child.pid, "SIGKILL");
   } catch {
-    // Nobody is left in the group, which is what was wanted.
+    // The group has no processes left, as intended.
   }
 }
 
-/** The Worker to run: of this folder or one above, else the one that this program is part of. */
+/** The Worker to run: in this folder or above, or else the one in this program's package. */
 export function findProject(cwd: string): string {
   for (let folder = cwd; ; folder = dirname(folder)) {
     if (isProject(folder)) return folder;
@@ -107,7 +107,7 @@ export function findWrangler(project: string): string {
     try {
       return join(dirname(createRequire(from).resolve("wrangler/package.json")), "bin", "wrangler.js");
     } catch {
-      // Not there: the next place is tried, and after the last one the error below is thrown.
+      // Not found here, so try the next place. After the last one, the error below is thrown.
     }
   }
   throw new CliError(EXIT.usage, `--local needs wrangler; install it: npm install --save-dev wrangler (in ${project})`);

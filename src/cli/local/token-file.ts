@@ -1,5 +1,5 @@
-// Owns how the command line finds a local server and its token: a file for each port, in the folder that the server was
-// started in. The token in it is valid as long as that server runs.
+// How the command line finds a local server and its token: a file for each port, in the folder where the server was
+// started. The token is valid as long as that server runs.
 
 import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
@@ -12,13 +12,13 @@ import { isRunning, processIdentityOf } from "./process-identity.ts";
 const FOLDER = ".wrangler";
 const PREFIX = "development-token-";
 
-/** What has the configuration of a Worker, as wrangler finds it. */
+/** Configuration files of a Worker, in wrangler's order. */
 export const WRANGLER_FILES = ["wrangler.json", "wrangler.jsonc", "wrangler.toml"];
-/** As they are usually written: `port` in the table `[dev]`, and in the object `dev`. */
+/** The usual forms: `port` in the table `[dev]`, and in the object `dev`. */
 const TOML_PORT = /^\[dev\][^\n]*\n(?:(?!\[).*\n)*?[ \t]*port[ \t]*=[ \t]*(\d+)/m;
 const JSON_PORT = /"dev"\s*:\s*\{[^{}]*?"port"\s*:\s*(\d+)/;
 
-/** `isFound`: a command that names no server means this one. */
+/** `isDefault`: commands without --url use this server. */
 export async function writeDevelopmentToken(folder: string, port: string, isDefault: boolean): Promise<string> {
   const token = randomBytes(24).toString("base64url");
   const { pid, began } = processIdentityOf(process.pid);
@@ -26,12 +26,12 @@ export async function writeDevelopmentToken(folder: string, port: string, isDefa
   return token;
 }
 
-/** At once, because a process that ends waits for nothing. */
+/** Synchronous, because a process that exits does not wait. */
 export function deleteDevelopmentToken(folder: string, port: string): void {
   rmSync(tokenFileOf(folder, port), { force: true });
 }
 
-/** Of the server at this port that was started in this folder or one above. */
+/** The token of the server at this port that was started in this folder or above. */
 export async function readDevelopmentToken(cwd: string, port: string): Promise<string | undefined> {
   for (const folder of ancestorsOf(cwd)) {
     const text = await readFile(tokenFileOf(folder, port), "utf8").catch(() => undefined);
@@ -40,7 +40,7 @@ export async function readDevelopmentToken(cwd: string, port: string): Promise<s
   return undefined;
 }
 
-/** The owner's token of a project whose Worker `wrangler dev` runs, in this folder or one above. */
+/** The owner token of a project that runs with `wrangler dev`, in this folder or above. */
 export async function readDevVarsToken(
   cwd: string,
 ): Promise<{ readonly token: string; readonly file: string } | undefined> {
@@ -54,7 +54,7 @@ export async function readDevVarsToken(
   return undefined;
 }
 
-/** The port that the wrangler file of this folder, or of the nearest one above, says under `[dev]`. */
+/** The port in the wrangler file of this folder or the nearest one above. */
 export async function readWranglerPort(cwd: string): Promise<string | undefined> {
   for (const folder of ancestorsOf(cwd)) {
     for (const name of WRANGLER_FILES) {
@@ -65,7 +65,7 @@ export async function readWranglerPort(cwd: string): Promise<string | undefined>
   return undefined;
 }
 
-/** The ports of the servers that run, of the nearest folder that has any. */
+/** The ports of running servers, from the nearest folder that has any. */
 export async function findRunningPorts(cwd: string): Promise<readonly string[]> {
   for (const folder of ancestorsOf(cwd)) {
     const names = await readdir(join(folder, FOLDER)).catch(() => []);

@@ -1,5 +1,5 @@
-// Owns what the command line asks an authorization server: its metadata, a code, tokens, newer ones, and to forget them.
-// Refuses plain http beyond this machine, and says of each refusal what to do next. https://datatracker.ietf.org/doc/html/rfc8252
+// The requests to an authorization server: metadata, authorization code, tokens, refresh and revocation. Plain HTTP
+// is refused beyond this machine, and each error says what to do next. https://datatracker.ietf.org/doc/html/rfc8252
 
 import * as oauth from "oauth4webapi";
 import type { Infer, OperatorClientShape } from "../../admin/contract.ts";
@@ -10,21 +10,20 @@ import { unreachableError } from "../terminal/server-error.ts";
 
 export type SignInClient = Infer<typeof OperatorClientShape>;
 
-/** What the server is sent, until when, and with what the next one is got. */
+/** The token for the server, its expiry, and the refresh token. */
 export interface Tokens {
   readonly token: string;
   /** Milliseconds since the epoch. */
   readonly expires: number;
   readonly refreshToken?: string | undefined;
-  /** As the issuer calls whoever signed in. */
+  /** The issuer's name for the account. */
   readonly accountName?: string | undefined;
 }
 
 export interface CodeRequest {
-  /** Where the browser is sent. */
+  /** The authorization URL for the browser. */
   readonly url: string;
   readonly state: string;
-  /** With what came back. */
   exchangeCode(parameters: URLSearchParams): Promise<Tokens>;
 }
 
@@ -41,7 +40,7 @@ export class IssuerClient {
     this.#client = { client_id: settings.clientId };
   }
 
-  /** What a browser is to be asked for a code, which comes back to `redirectUri`. */
+  /** Prepares an authorization request, whose code goes to `redirectUri`. */
   async createCodeRequest(redirectUri: string): Promise<CodeRequest> {
     const { scopes, clientId } = this.#settings;
     const server = await this.#metadata();
@@ -66,7 +65,8 @@ export class IssuerClient {
       state,
       exchangeCode: (callbackParameters) =>
         this.#withErrors(async () => {
-          // State, and `iss` where the server says it: the answer of another server is not taken to this one.
+          // Checks `state`, and `iss` if the server supports it, so that another server's answer is not sent to this
+          // one (mix-up attack).
           const valid = oauth.validateAuthResponse(server, this.#client, callbackParameters, state);
           const options = { ...this.#options(), additionalParameters: this.#resource() };
           const response = await oauth.authorizationCodeGrantRequest(
@@ -79,7 +79,7 @@ export class IssuerClient {
     };
   }
 
-  /** `good`: what goes on being sent where the answer has no other; an ID token may be left out of it. */
+  /** `current`: the token to keep if the answer has none, because a refresh may omit the ID token. */
   async refresh(refreshToken: string, current?: Pick<Tokens, "token" | "expires">): Promise<Tokens> {
     const server = await this.#metadata();
     return this.#withErrors(async () => {
@@ -92,7 +92,7 @@ export class IssuerClient {
     });
   }
 
-  /** False where the server has no way to be told. https://datatracker.ietf.org/doc/html/rfc7009 */
+  /** false if the server has no revocation endpoint. https://datatracker.ietf.org/doc/html/rfc7009 */
   async revoke(refreshToken: string): Promise<boolean> {
     const server = await this.#metadata();
     if (server.revocation_endpoint === undefined) return false;
@@ -105,7 +105,7 @@ export class IssuerClient {
     });
   }
 
-  /** Where both are, OpenID's says more. */
+  /** Prefers OpenID metadata over OAuth metadata, because it contains more. */
   async #metadata(): Promise<oauth.AuthorizationServer> {
     const issuer = this.#requireHttps(this.#settings.issuer);
     const server = await this.#withErrors(async () => {
@@ -114,7 +114,7 @@ export class IssuerClient {
       return read("oidc").catch(() => read("oauth2"));
     });
     if (server.issuer === this.#settings.issuer) return server;
-    // In another spelling it would pass for one that no other server named.
+    // Another spelling would bypass the check that no other server uses the same issuer.
     throw new CliError(EXIT.refused, oneLine(`${server.issuer} is named ${this.#settings.issuer}; nothing was sent`));
   }
 
@@ -139,7 +139,7 @@ export class IssuerClient {
     throw new CliError(EXIT.refused, oneLine(`${this.#settings.issuer} ${what}: ask whoever runs the server`));
   }
 
-  /** undefined: none of them is for the server. */
+  /** undefined: none of the tokens is for the server. */
   #tokensOf(response: oauth.TokenEndpointResponse): Tokens | undefined {
     const { clientId, audience } = this.#settings;
     const { access_token: access, id_token: id, refresh_token: refreshToken, expires_in: seconds = 300 } = response;
@@ -170,7 +170,7 @@ export class IssuerClient {
   }
 }
 
-/** Of a token that another one verifies; nothing where it cannot be read. */
+/** The claims of a token that the server will verify; empty if unreadable. */
 function decodeClaims(token: string): Record<string, unknown> & { readonly sub?: string } {
   try {
     const [, payload = ""] = token.split(".");
@@ -180,7 +180,7 @@ function decodeClaims(token: string): Record<string, unknown> & { readonly sub?:
   }
 }
 
-/** Thrown where the server says no: another attempt of the same is of no use. */
+/** The authorization server refused, so another attempt is useless. */
 export class SignInError extends CliError {}
 
 function toSignInError(error: unknown, issuer: string): CliError {

@@ -1,5 +1,5 @@
-// Owns the port of this machine to which a browser brings the code. Refuses whatever does not bring the state that was sent
-// along, and to hear anybody but this machine. https://datatracker.ietf.org/doc/html/rfc8252#section-7.3
+// The loopback port that receives the authorization code from the browser. Accepts only this machine, and only a
+// callback with the right `state`. https://datatracker.ietf.org/doc/html/rfc8252#section-7.3
 
 import { timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
@@ -19,7 +19,7 @@ const HEADERS = {
 
 export interface Redirect {
   readonly parameters: URLSearchParams;
-  /** What the browser shows; once. */
+  /** Sends the page that the browser shows; once. */
   respond(text: string): void;
 }
 
@@ -31,7 +31,7 @@ export interface LoopbackServer {
   close(): void;
 }
 
-/** `port`: 0 for any that is free. */
+/** `requestedPort`: 0 for any free port. */
 export async function startLoopbackServer(requestedPort: number): Promise<LoopbackServer> {
   let handleRedirect: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
   const server = createServer((request, response) => {
@@ -79,7 +79,10 @@ function isSameSecret(one: string, other: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** `text` is ours, with the URL that a person gave: nothing in it is a page's, or a server's. */
+/**
+ * `text` is trusted: it contains only this program's words and the URL that the user gave, nothing from a page or a
+ * server.
+ */
 function respondHtml(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, HEADERS);
   response.end(`<!doctype html><html lang="en"><title>tenantry</title><p>${text}</p></html>\n`);

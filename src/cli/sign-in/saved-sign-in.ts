@@ -1,11 +1,14 @@
-// Owns the token of a sign-in from when it was kept: the newest one, got before the last one ends, once for all programs of
-// this machine. Refuses to go on with one that has ended.
+// Keeps the token of a stored sign-in fresh: renews it before it expires, once for all programs on this machine. An
+// expired token is never sent.
 
 import { changeConfig, type Config, type ConfigContext, type SavedSignIn } from "../config-file.ts";
 import { CliError, EXIT } from "../exit.ts";
 import { IssuerClient, SignInError, type SignInClient, type Tokens } from "./issuer-client.ts";
 
-/** So long before its end, or half of its life where that is less, it is renewed: it has to arrive, and clocks differ. */
+/**
+ * Renews this long before expiry, or at half of the lifetime if that is later: the request takes time, and clocks
+ * differ.
+ */
 const RENEWAL_MARGIN_MS = 60_000;
 
 interface SignInToken {
@@ -13,7 +16,7 @@ interface SignInToken {
   readonly signIn: SavedSignIn;
 }
 
-/** The token to send now; each time it is asked for. */
+/** Returns a function for the current token; call it for each request. */
 export function createTokenGetter(
   url: string,
   initial: SignInToken,
@@ -38,7 +41,7 @@ export function toSignInToken({ issuer, clientId, scopes, audience }: SignInClie
   return { token, signIn: { ...client, expires, renews, refreshToken } };
 }
 
-/** Whoever waited for another program finds what that one got. */
+/** A program that waited for the lock uses the token that another program fetched. */
 async function renewSignIn(url: string, context: ConfigContext, signal: AbortSignal): Promise<SignInToken> {
   let renewed: SignInToken | undefined;
   await changeConfig(context, async (config) => {
@@ -59,7 +62,7 @@ async function refreshSignIn(url: string, saved: SignInToken, signal: AbortSigna
     const current = isValid ? { token: saved.token, expires } : undefined;
     return toSignInToken(saved.signIn, await new IssuerClient(saved.signIn, signal).refresh(refreshToken, current));
   } catch (error) {
-    // It is as good as it was while its server cannot be reached.
+    // The current token stays valid while its issuer is unreachable.
     if (isValid && !(error instanceof SignInError)) return saved;
     throw error;
   }

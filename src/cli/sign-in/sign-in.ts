@@ -1,5 +1,5 @@
-// Owns signing in with the authorization server that a tenantry server names: asks it for one, sends a person there, and
-// waits for what comes back. Refuses a server that is spoken to in the clear, or whose tokens another one takes, too.
+// Signs in with the authorization server that a tenantry server names: opens the browser and waits for the callback.
+// Refuses a server over plain HTTP, and one whose tokens another server would accept.
 
 import { confirm, type CommandContext } from "../command-context.ts";
 import { loadConfig, type Config } from "../config-file.ts";
@@ -14,7 +14,7 @@ import { startLoopbackServer, type Redirect } from "./loopback.ts";
 const SIGN_IN_TIMEOUT_MS = 300_000;
 const TIMEOUT_MS = 30_000;
 
-/** undefined: operators of this server have tokens, or it is an older one. */
+/** undefined: the server uses operator tokens, or is an older release. */
 export async function fetchSignInClient(url: string, signal: AbortSignal): Promise<SignInClient | undefined> {
   const timeoutSignal = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
   let response: Response;
@@ -24,7 +24,7 @@ export async function fetchSignInClient(url: string, signal: AbortSignal): Promi
     if (signal.aborted) throw new CliError(EXIT.interrupted, "interrupted", { cause: error });
     throw unreachableError(error, url);
   }
-  // A server that has no such page asks for a token.
+  // A server without this endpoint asks for a token.
   if (response.status === 404 || response.status === 401) {
     await response.body?.cancel();
     return undefined;
@@ -49,9 +49,9 @@ function isText(value: unknown): value is string {
 
 export interface SignInOptions {
   readonly client: SignInClient;
-  /** 0 for any that is free. */
+  /** 0 for any free port. */
   readonly port: number;
-  /** A person need not be asked whether this server, issuer and client are right. */
+  /** Skips the question whether this server, issuer and client are right. */
   readonly yes: boolean | undefined;
 }
 
@@ -87,7 +87,6 @@ export async function signIn(
   }
 }
 
-/** Shows in the browser how it went. */
 async function finishSignIn(redirect: Redirect, url: string, exchange: Promise<Tokens>): Promise<Tokens> {
   try {
     const tokens = await exchange;
@@ -118,7 +117,7 @@ function rejectUnsafe(url: string, client: SignInClient, signIns: NonNullable<Co
   if (url.startsWith("http:") && !isLoopback(url)) {
     throw usageError(`${url}: what signs you in would travel unencrypted; use https://`);
   }
-  // Whoever has a page that looks like a server could else have a token for another one.
+  // Otherwise, a fake server could obtain a token for another server.
   const isUrl = /^https?:/.test(audience);
   if (isUrl && !(URL.canParse(audience) && new URL(audience).origin === new URL(url).origin)) {
     throw signInRejected(`${url} asks for a token for ${audience}, which it is not`);

@@ -1,5 +1,5 @@
-// Owns the one line that answers a batch: an array, written when the last of its requests is over. Refuses to wait for what gets
-// no answer. https://modelcontextprotocol.io/specification/2025-03-26/basic#batching
+// The answer to a batch: one array on one line, written once the last request ends. Messages without an answer are
+// not waited for. https://modelcontextprotocol.io/specification/2025-03-26/basic#batching
 
 export class BatchResponse {
   readonly #write: (text: string) => Promise<void>;
@@ -10,13 +10,13 @@ export class BatchResponse {
     this.#write = write;
   }
 
-  /** One more that will be over: then it is told, with its answer or without one. */
+  /** Registers a request. Call the returned function when the request ends, with its answer or without one. */
   expect(): (text?: string) => Promise<void> {
     this.#pending += 1;
     return async (text) => this.#complete(text);
   }
 
-  /** All that are to be answered are expected by now. */
+  /** Call once all requests are registered. */
   async close(): Promise<void> {
     await this.#complete();
   }

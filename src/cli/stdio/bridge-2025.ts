@@ -1,5 +1,5 @@
-// Owns the 2025 session behind the local client: its requests, its streams, and that it begins anew when it was lost.
-// Refuses to repeat a call that may have run: only what the server never took is sent a second time.
+// The 2025 session behind the local client: its requests and streams, and its renewal when the server has lost it. A
+// call that may have run is never repeated, only one that the server did not accept.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
 
 import { sendOneWayWithRetry } from "../../mcp-client/channel-2025.ts";
@@ -18,10 +18,13 @@ import { SessionState } from "./session-state.ts";
 import { ensureResponse, logRejection, type BridgeOptions } from "./bridge-options.ts";
 
 const END_TIMEOUT_MS = 2000;
-/** Most servers end the stream right after the answer; waiting for that keeps the connection for the next request. */
+/**
+ * Most servers end the stream right after the answer. Waiting for that keeps the connection usable for the next
+ * request.
+ */
 const LINGER_MS = 1000;
 
-/** One session, until the client ends it or the server has lost it. */
+/** A session, until the client ends it or the server has lost it. */
 interface ActiveSession {
   readonly session: Session2025;
   readonly end: AbortController;
@@ -41,7 +44,7 @@ export class Bridge2025 {
     return this.#active !== undefined;
   }
 
-  /** Of the session, or what one has that says nothing. */
+  /** The features of the session's revision, or of the default one. */
   get revision(): RevisionFeatures {
     return findRevision2025(this.#active?.session.revision ?? "") ?? DEFAULT_REVISION;
   }
@@ -60,7 +63,7 @@ export class Bridge2025 {
     call.close();
   }
 
-  /** A notification or a response: nobody waits for an answer. */
+  /** Forwards a notification or a response, which get no answer. */
   async forward(message: LocalNotification | LocalResponse): Promise<void> {
     if (message.kind === "response" && !this.#state.takeQuestion(message.id)) {
       return this.#options.log(`a response to ${JSON.stringify(message.id)}, which nobody asks any more`);
@@ -75,7 +78,7 @@ export class Bridge2025 {
     if (message.method === "notifications/initialized" && this.#active) void this.#listen(this.#active);
   }
 
-  /** Ends the session at the server. Failures are ignored: servers forget sessions by themselves too. */
+  /** Ends the session at the server. Failures are ignored, because servers drop idle sessions. */
   async endSession(): Promise<void> {
     const active = this.#active;
     this.#active = undefined;
@@ -85,7 +88,10 @@ export class Bridge2025 {
     await end2025(this.#options.endpoint, active.session, { limits }).catch(() => undefined);
   }
 
-  /** Sends an answer until it is taken, because the server waits. Not into a new session, which asked nothing. */
+  /**
+   * Sends a response until the server accepts it, because the server waits for it. Not into a new session, which did
+   * not ask.
+   */
   async #answer(text: string): Promise<void> {
     const { endpoint, signal } = this.#options;
     await this.#renewal;
@@ -98,13 +104,16 @@ export class Bridge2025 {
     const { endpoint, signal } = this.#options;
     const send = async (session: Session2025 | undefined) => sendOneWay2025(endpoint, session, text, { signal });
     if (method !== "notifications/cancelled") return this.#withSession(send);
-    // If the session is gone, the request that this cancels is gone with it: nothing to repeat in the new one.
+    // If the session is gone, so is the request to cancel: there is nothing to repeat in the new session.
     await this.#renewal;
     const active = this.#active;
     await this.#renewIfGone(active, async () => send(active?.session));
   }
 
-  /** Does the work in the session. If the server has lost that, nothing ran, so the work is done again in a new one. */
+  /**
+   * Runs the work in the session. If the server has lost the session, nothing ran, so the work runs again in a new
+   * one.
+   */
   async #withSession<T>(work: (session: Session2025 | undefined) => Promise<T>): Promise<T> {
     await this.#renewal;
     const active = this.#active;
@@ -117,7 +126,6 @@ export class Bridge2025 {
     return work(this.#active?.session);
   }
 
-  /** Renews a session that turns out to be gone, and does not repeat the work. */
   async #renewIfGone(active: ActiveSession | undefined, work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -147,13 +155,13 @@ export class Bridge2025 {
     await call.answer(response);
   }
 
-  /** What a server says or asks while it works. */
+  /** Passes on a notification or a request of the server. */
   async #writeMessage(message: Exclude<Message, ResponseMessage>): Promise<void> {
     if (message.kind === "request") this.#state.addQuestion(message.id);
     await this.#options.write(message.text);
   }
 
-  /** Follows the stream on which the server speaks unasked. Never rejects. */
+  /** Follows the stream for the server's own messages. Never rejects. */
   async #listen(active: ActiveSession): Promise<void> {
     const { endpoint, signal, log } = this.#options;
     const options = { signal: AbortSignal.any([active.end.signal, signal]), limits: endpoint.limits };
@@ -174,7 +182,7 @@ export class Bridge2025 {
     log(`no notifications for now: ${dropReason(event.fault)}`);
   }
 
-  /** Many requests may find the session gone at once: the first begins the renewal, the others wait for it. */
+  /** Many requests may find the session lost at once: the first starts the renewal, and the others wait for it. */
   async #renew(lost: ActiveSession): Promise<void> {
     if (this.#active !== lost) return this.#renewal;
     this.#renewal ??= this.#replaceSession(lost).finally(() => {

@@ -1,5 +1,5 @@
-// Owns 2026 messages: each request is an exchange of its own, and what a client listens to outlives its connection.
-// Refuses to repeat a call that may have run, and to hide that a subscription may have missed something.
+// Messages of era 2026: each request is an exchange of its own, and a subscription outlives its connection. A call
+// that may have run is never repeated, and the client learns of notifications that a subscription may have missed.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http
 
 import { McpFault } from "../../mcp-client/fault.ts";
@@ -63,14 +63,18 @@ export class Bridge2026 {
     const first = toOutgoing(call.request, paramHeaders);
     const mismatch = await this.#relay(call, first, isMismatch);
     if (!mismatch) return;
-    // The tool has changed since it was listed. The server refuses such a call before it runs, so it may be sent again.
+    // The tool has changed since it was listed. The server refuses such a call before running it, so it can be sent
+    // again.
     await this.#schemas.load(call.request);
     const second = toOutgoing(call.request, await this.#schemas.paramHeadersFor(call.request));
     if (JSON.stringify(second.headers) === JSON.stringify(first.headers)) return call.answer(mismatch);
     await this.#relay(call, second);
   }
 
-  /** Passes on everything up to the response. A response that `keep` wants is returned and not passed on. */
+  /**
+   * Passes on all messages up to the response. A response that `isIntercepted` accepts is returned instead of passed
+   * on.
+   */
   async #relay(
     call: OpenRequest,
     request: PreparedRequest,
@@ -79,7 +83,7 @@ export class Bridge2026 {
     const { messages, http } = await send2026(this.#options.endpoint, request, { signal: call.signal });
     for await (const message of messages) {
       if (!call.isOpen) continue;
-      // Requests are dropped: servers of this era ask inside of results only.
+      // Requests are dropped: servers of this era ask questions only inside results.
       if (message.kind === "notification") await this.#options.write(message.text);
       if (message.kind !== "response") continue;
       if (isIntercepted(message)) return message;
@@ -120,7 +124,7 @@ export class Bridge2026 {
     }
   }
 
-  /** The client believes that it has listened all the time: so it is told of all that may have changed. */
+  /** The client assumes an unbroken subscription, so it is notified of everything that may have changed. */
   async #announceGap(call: OpenRequest, filter: ListenFilter2026, first: ListenFilter2026): Promise<void> {
     const missing = missingFrom(filter, first);
     if (missing.length > 0) {
@@ -143,7 +147,7 @@ function isMismatch(response: ResponseMessage): boolean {
   return rpcErrorOf(response)?.code === HEADER_MISMATCH;
 }
 
-/** What may have been missed while nobody listened. */
+/** Notifications for everything that may have changed during the gap. */
 function changeNotifications(filter: ListenFilter2026, subscription: RequestId): string[] {
   const _meta = { [META.subscriptionId]: subscription };
   const lists = Object.entries(LIST_CHANGED).filter(([list]) => filter[list as keyof typeof LIST_CHANGED] === true);

@@ -1,4 +1,4 @@
-// Owns what every part of the bridge works with: the endpoint, the way to the client, the log, the end of it all.
+// The context of every part of the bridge.
 
 import { McpFault, type HttpFacts } from "../../mcp-client/fault.ts";
 import { rpcErrorOf, type ResponseMessage } from "../../mcp-client/message.ts";
@@ -9,15 +9,14 @@ import type { OpenRequest } from "./open-requests.ts";
 
 export interface BridgeOptions {
   readonly endpoint: McpEndpoint;
-  /** The text of a message, to the local client. */
   readonly write: (text: string) => Promise<void>;
-  /** One line on stderr. */
+  /** Writes one line to stderr. */
   readonly log: (text: string) => void;
   /** Aborted when the bridge ends. */
   readonly signal: AbortSignal;
 }
 
-/** What the client is told too, and few clients show: a server that lets nobody in, or has no such tenant. */
+/** Logs errors that the client also receives but few clients show: access refused, or no such tenant. */
 export function logRejection(
   { endpoint, log }: BridgeOptions,
   method: string,
@@ -26,13 +25,13 @@ export function logRejection(
 ): void {
   const error = rpcErrorOf(response);
   if (error === undefined) return;
-  // In era 2026 an unknown method is a 404 as well, which clients ask for to learn what a server can do.
+  // In era 2026 an unknown method is also a 404, and clients probe methods to learn what a server supports.
   const isAccessError = http.status === 401 || (http.status === 404 && error.code !== ERRORS.methodNotFound.code);
   if (method !== "initialize" && !isAccessError) return;
   log(`${method}: ${mcpErrorMessage(new McpFault({ kind: "refused", http, error: response, sent: "yes" }), endpoint)}`);
 }
 
-/** Every call gets its answer, whatever happens to the work behind it. */
+/** Every call gets its answer, even if its work fails. */
 export async function ensureResponse(
   options: BridgeOptions,
   call: OpenRequest,

@@ -1,5 +1,5 @@
-// Owns the bridge between a local client and its endpoint: each line goes to the era it belongs to, in the order it
-// came. Refuses lines that are no messages, and more messages at once than it can hold; neither ends the bridge.
+// The bridge between a local client and its endpoint: dispatches each line to its era, in order. Invalid lines and
+// too many messages at once get an error, and do not end the bridge.
 
 import { ERRORS } from "../../protocol/errors.ts";
 import { BatchResponse } from "./batch-response.ts";
@@ -30,11 +30,11 @@ export class Bridge {
   readonly #openRequests: OpenRequests;
   readonly #era2025: Bridge2025;
   readonly #era2026: Bridge2026;
-  /** `initialize` or `notifications/initialized` while it is on its way: everything after it must wait. */
+  /** A pending `initialize` or `notifications/initialized`: all later messages must wait. */
   #handshake: Promise<void> = Promise.resolve();
-  /** Batches that wait for the handshake, or are being taken: nobody counts their calls yet. */
+  /** Batches that wait for the handshake or are being dispatched: their calls are not in `#openRequests` yet. */
   #batches: Promise<unknown> = Promise.resolve();
-  /** How many notifications and responses are on their way to the server. */
+  /** The number of notifications and responses on their way to the server. */
   #forwarding = 0;
   #speaks2026 = false;
 
@@ -45,12 +45,12 @@ export class Bridge {
     this.#era2026 = new Bridge2026(options);
   }
 
-  /** What is no part of a batch is a line of its own. */
+  /** Writes an answer outside of a batch on a line of its own. */
   readonly #writeLine = async (text?: string): Promise<void> => {
     if (text !== undefined) await this.#options.write(text);
   };
 
-  /** Settles when the client has closed its end and open requests are answered, or have had a moment to be. */
+  /** Settles when the client has closed stdin and open requests are answered or have timed out. */
   async run(lines: AsyncIterable<Line>): Promise<void> {
     for await (const line of lines)
       await this.#handle("text" in line ? parseLocalLine(line.text) : invalidLine(line.broken));
@@ -71,7 +71,7 @@ export class Bridge {
   /** Settles when the next line may be read, which is long before the answer. */
   async #handle(message: LocalMessage | LocalBatch | InvalidMessage, batch?: BatchResponse): Promise<void> {
     if (message.kind === "garbage") return this.#reject(message, batch?.expect());
-    // Which revision it is in, and so whether that has batches, is known after the handshake.
+    // The revision, and so whether batches are allowed, is known only after the handshake.
     if (message.kind === "batch") {
       this.#batches = Promise.all([this.#batches, this.#afterHandshake(async () => this.#handleBatch(message))]);
       return;
@@ -88,7 +88,7 @@ export class Bridge {
     if (message.method === "notifications/initialized") this.#handshake = work;
   }
 
-  /** Each of its messages goes to the server by itself, so that progress comes back meanwhile. */
+  /** Sends each message separately, so that progress notifications arrive meanwhile. */
   async #handleBatch({ messages }: LocalBatch): Promise<void> {
     const { batches, version: revision } = this.#era2025.revision;
     const hasInitialize = messages.some((one) => one.kind === "request" && one.method === "initialize");
@@ -112,7 +112,7 @@ export class Bridge {
     if (request.method === "initialize") this.#handshake = work;
   }
 
-  /** Does the work after the handshake that may be on its way. Never rejects. */
+  /** Runs the work after a pending handshake. Never rejects. */
   async #afterHandshake(work: () => Promise<void>): Promise<void> {
     try {
       await this.#handshake;
@@ -129,13 +129,13 @@ export class Bridge {
     try {
       await this.#era2025.forward(message);
     } finally {
-      // The server is told first. After that nobody wants an answer, whether the server gives one or not.
+      // Tell the server first. From then on the client wants no answer, even if the server sends one.
       if (message.method === "notifications/cancelled")
         await this.#openRequests.find(message.params.requestId)?.cancel();
     }
   }
 
-  /** In era 2026 closing a request cancels it, so the server is told nothing. */
+  /** In era 2026 closing a request cancels it, so no notification is sent. */
   async #cancel2026({ params }: LocalNotification | LocalResponse): Promise<boolean> {
     const call: OpenRequest | undefined = this.#openRequests.find(params.requestId);
     if (call?.request.revision === undefined) return false;
@@ -145,7 +145,7 @@ export class Bridge {
 
   async #reject({ code, why, id }: InvalidMessage, respond = this.#writeLine): Promise<void> {
     this.#options.log(why);
-    // Era 2026 has no responses without an id, so there the log must do.
+    // Era 2026 has no responses without an id, so only the log reports this.
     await respond(id !== null || !this.#speaks2026 ? errorText(id, why, code) : undefined);
   }
 }

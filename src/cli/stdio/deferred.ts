@@ -1,4 +1,4 @@
-// Owns a promise that somebody else settles. Refuses `Promise.withResolvers`, which the oldest Node we run on lacks.
+// A promise with its resolver. `Promise.withResolvers` is missing in the oldest supported Node.
 
 export interface Deferred<T> {
   readonly promise: Promise<T>;

@@ -1,5 +1,5 @@
-// Owns what a line of a local client is: a request, a notification, a response, or none of them; and what the bridge
-// itself answers. Refuses to change a message: what goes on is the text that came.
+// Parses a line of the local client, and words the bridge's own answers. Messages are passed on as their original
+// text.
 
 import { arrayElements } from "../../mcp-client/json-text.ts";
 import type { ResponseMessage } from "../../mcp-client/message.ts";
@@ -13,7 +13,7 @@ interface LocalMessageBase {
   /** Empty for a response. */
   readonly method: string;
   readonly params: JsonObject;
-  /** The revision that a 2026 message says it follows; undefined in messages of era 2025, which do not say. */
+  /** The revision that a 2026 message declares; undefined for era 2025, whose messages declare none. */
   readonly revision: string | undefined;
 }
 
@@ -81,7 +81,7 @@ export function errorText(id: RequestId | null, why: string, code: number = ERRO
   return errorResponse(id, code, why);
 }
 
-/** The response as it came, or with the request's own id where a server refused without reading that far. */
+/** The response as received, or with the request's own id if the server refused before reading the id. */
 export function responseText(id: RequestId, { id: responseId, text, result, error }: ResponseMessage): string {
   if (responseId === id) return text;
   const body = result === undefined ? `"error":${error}` : `"result":${result}`;

@@ -1,5 +1,5 @@
-// Owns stdout: one message a line, whole and in order, no faster than the client reads. What a terminal must not see is written
-// as an escape of JSON, which is the same message: a person may look at this stream too.
+// Writes messages to stdout: one for each line, in order, no faster than the client reads. Characters that are unsafe
+// on a terminal become JSON escapes, which leaves the message the same.
 
 import { deferred } from "./deferred.ts";
 import type { Output } from "../terminal/output.ts";
@@ -15,7 +15,7 @@ export class MessageWriter {
     this.#signal = signal;
   }
 
-  /** Writes the text of one JSON value as a line; settles when the client has room for the next one. */
+  /** Writes the text of one JSON value as a line. Settles when the client has room for the next one. */
   async write(text: string): Promise<void> {
     // In JSON a line break can only stand between tokens, so a space means the same.
     const line = `${escapedJson(text.replaceAll(/[\r\n]+/g, " "))}\n`;

@@ -1,5 +1,4 @@
-// Owns the requests of the local client that are not answered yet: each is answered once, or never after it was
-// cancelled. Refuses more of them than this process can hold.
+// The local client's unanswered requests: each gets one answer, or none once cancelled. Bounded in number and size.
 
 import { deferred } from "./deferred.ts";
 import type { ResponseMessage } from "../../mcp-client/message.ts";
@@ -18,7 +17,7 @@ export class OpenRequest {
   readonly #requests: OpenRequests;
   readonly #abort = new AbortController();
   readonly signal: AbortSignal;
-  /** Where its answer goes; told also of an end without one. */
+  /** Receives the answer; called without a text if the request ends without one. */
   readonly respond: Respond;
 
   constructor(requests: OpenRequests, request: LocalRequest, bridgeSignal: AbortSignal, respond: Respond) {
@@ -47,7 +46,7 @@ export class OpenRequest {
     this.#abort.abort();
   }
 
-  /** Ends its HTTP exchange; whether it has been answered stays as it is. */
+  /** Ends the HTTP exchange. Does not answer the request. */
   close(): void {
     this.#abort.abort();
   }
@@ -63,7 +62,7 @@ export class OpenRequests {
     this.#bridgeSignal = bridgeSignal;
   }
 
-  /** Undefined where too many are open already. */
+  /** undefined if too many requests are open. */
   begin(request: LocalRequest, respond: Respond): OpenRequest | undefined {
     if (this.#open.size >= MAX_REQUESTS || this.#characters + request.text.length > MAX_CHARACTERS) return undefined;
     const call = new OpenRequest(this, request, this.#bridgeSignal, respond);
@@ -88,7 +87,7 @@ export class OpenRequests {
     this.#idle = deferred();
   }
 
-  /** Settles when all are answered except subscriptions, which stay open for as long as the client lives. */
+  /** Settles when all requests are answered except subscriptions, which stay open as long as the client runs. */
   async drained(): Promise<void> {
     while ([...this.#open].some(({ request: sent }) => sent.method !== "subscriptions/listen"))
       await this.#idle.promise;

@@ -1,5 +1,5 @@
-// Owns cutting what a local client writes into lines. Refuses lines that are too long or not UTF-8, and goes on after
-// them.
+// Splits the local client's input into lines. A line that is too long or not UTF-8 is reported, and reading continues
+// after it.
 
 export type Line = { readonly text: string } | { readonly broken: string };
 
@@ -34,7 +34,7 @@ class LineBuffer {
     else if (piece.byteLength > 0) this.#pieces.push(piece);
   }
 
-  /** The line that is complete now; nothing where it is empty. */
+  /** Yields the completed line; nothing if it is empty. */
   *take(): Generator<Line, void, void> {
     const pieces = this.#pieces;
     const isTooLong = this.#size > MAX_LINE_BYTES;
@@ -55,7 +55,7 @@ function decode(pieces: readonly Uint8Array[]): string | undefined {
   }
 }
 
-/** A read of stdin cannot be interrupted, so at an abort it is left pending and nobody waits for it. */
+/** A read of stdin cannot be interrupted, so an abort leaves it pending. */
 async function* untilAborted<T>(input: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T, void, void> {
   const reader = input[Symbol.asyncIterator]();
   let finish = () => {};
@@ -63,7 +63,7 @@ async function* untilAborted<T>(input: AsyncIterable<T>, signal: AbortSignal): A
   signal.addEventListener("abort", abort, { once: true });
   try {
     while (!signal.aborted) {
-      // Racing each read against one long-lived promise would keep in memory all that was ever read.
+      // Racing each read against one long-lived promise would keep in memory everything ever read.
       const next = await new Promise<IteratorResult<T> | undefined>((resolve, reject) => {
         finish = () => resolve(undefined);
         reader.next().then(resolve, reject);

@@ -1,5 +1,5 @@
-// Owns giving a local client a new 2025 session for one that the server lost: opened with the client's own words, and
-// asked for all that the lost one had been asked for.
+// Replaces a 2025 session that the server lost: initializes with the client's own parameters, and repeats its
+// subscriptions and log level.
 
 import { resultOf } from "../../mcp-client/message.ts";
 import { buildRequest2025 } from "../../mcp-client/prepared-request.ts";
@@ -41,7 +41,7 @@ async function replay(
   return resultOf(await readResponse(await send2025(endpoint, session, request, { signal }))) !== undefined;
 }
 
-/** An id that the local client will hardly have chosen for a request of its own. */
+/** An id that is unlikely to clash with the local client's ids. */
 function ownId(): string {
   return `tenantry-${nextRequestId()}`;
 }

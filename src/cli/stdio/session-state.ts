@@ -1,4 +1,4 @@
-// Owns what a 2025 session was told and a new one must be told again, and which of the server's questions are open.
+// The state of a 2025 session that a new session needs again, and the server's open questions.
 
 import type { JsonObject, RequestId } from "../../protocol/jsonrpc.ts";
 import type { LocalRequest } from "./local-message.ts";
@@ -13,7 +13,7 @@ export class SessionState {
   readonly #subscriptions = new Map<unknown, JsonObject>();
   readonly #questions = new Set<RequestId>();
 
-  /** To be told of each request that succeeded. */
+  /** Call for each request that succeeded. */
   recordRequest({ method, params }: ReplayableRequest): void {
     if (method === "logging/setLevel") this.#level = params;
     if (method === "resources/unsubscribe") this.#subscriptions.delete(params.uri);
@@ -22,7 +22,7 @@ export class SessionState {
     }
   }
 
-  /** What to ask of a new session, so that it does what the lost one did. */
+  /** The requests that bring a new session to the state of the lost one. */
   requestsToReplay(): ReplayableRequest[] {
     const level = this.#level === undefined ? [] : [{ method: "logging/setLevel", params: this.#level }];
     const subscriptions = [...this.#subscriptions.values()];
@@ -35,7 +35,7 @@ export class SessionState {
     this.#questions.add(id);
   }
 
-  /** False where the server did not ask that, or asked it in an earlier session. */
+  /** false if the server did not ask this, or asked in an earlier session. */
   takeQuestion(id: RequestId): boolean {
     return this.#questions.delete(id);
   }
@@ -44,7 +44,7 @@ export class SessionState {
     this.#questions.clear();
   }
 
-  /** The client has begun another session itself, which owes the old one nothing. */
+  /** The client started another session itself, which inherits nothing. */
   reset(): void {
     this.#level = undefined;
     this.#subscriptions.clear();

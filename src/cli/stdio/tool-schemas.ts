@@ -1,5 +1,5 @@
-// Owns which arguments of which tool are mirrored into headers: learned from the lists that pass by, or asked for.
-// Refuses tools whose annotations are wrong, as a client on HTTP must: they are taken out of the list.
+// The tool arguments that are mirrored into headers, learned from lists that pass through or fetched on demand. Tools
+// with invalid annotations are removed from lists, as required of HTTP clients.
 
 import { resultOf, type ResponseMessage } from "../../mcp-client/message.ts";
 import { createHeaders2026 } from "../../mcp-client/prepared-request.ts";
@@ -22,14 +22,14 @@ export class ToolSchemas {
     this.#options = options;
   }
 
-  /** Which arguments the called tool wants in headers. */
+  /** The called tool's arguments that belong in headers. */
   async paramHeadersFor(call: LocalRequest): Promise<readonly ParamHeader[]> {
     const name = String(call.params.name);
     if (!this.#headersByTool.has(name)) await this.load(call);
     return this.#headersByTool.get(name) ?? [];
   }
 
-  /** Learns from a page of tools/list, and returns it without the tools that must not be called. */
+  /** Learns from a page of tools/list, and returns it without tools that must not be called. */
   recordPage(response: ResponseMessage): ResponseMessage {
     const result = resultOf(response);
     if (result === undefined || !Array.isArray(result.tools)) return response;
@@ -51,7 +51,7 @@ export class ToolSchemas {
     return true;
   }
 
-  /** Reads all of tools/list in the name of the caller. Where that fails, the call is sent without such headers. */
+  /** Fetches all of tools/list with the caller's parameters. If that fails, the call is sent without such headers. */
   async load(call: LocalRequest): Promise<void> {
     try {
       let cursor: unknown;
@@ -63,7 +63,7 @@ export class ToolSchemas {
       this.#options.log(`tools/list: ${mcpErrorMessage(error, this.#options.endpoint)}`);
       return;
     }
-    // A name that is listed nowhere may still be callable; it is remembered, so that it is looked for only once.
+    // An unlisted name may still be callable. Remember the name, so that it is looked up only once.
     const name = String(call.params.name);
     if (!this.#headersByTool.has(name) && this.#headersByTool.size < MAX_TOOLS) this.#headersByTool.set(name, []);
   }

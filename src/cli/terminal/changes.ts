@@ -1,4 +1,4 @@
-// Owns how the difference between two documents, or between a folder and a tenant, looks to a person.
+// Shows the difference between two documents, or between a folder and a tenant.
 
 import { isDeepStrictEqual } from "node:util";
 import type { ApplyResult, Infer } from "../../admin/contract.ts";
@@ -27,7 +27,7 @@ export function changeText({ path, before, after }: DocumentChange): string {
   return [path, values.join(" → ")].filter(Boolean).map(oneLine).join(": ");
 }
 
-/** Objects are compared member by member; a list or value that differs is shown whole. */
+/** Compares objects member by member; a different list or value is shown whole. */
 export function differences(before: unknown, after: unknown, path = ""): DocumentChange[] {
   if (isDeepStrictEqual(before, after)) return [];
   if (!isPlain(before) || !isPlain(after)) return [{ path, before, after }];
@@ -56,7 +56,7 @@ export function appliedLines(name: string, applied: ApplyOutcome): OutputLine[] 
 
 const MAX_WARNINGS = 20;
 
-/** What was taken, and may not be what was meant. */
+/** Input that was accepted but may be a mistake. */
 export function warningLines({ warnings = [] }: Pick<ApplyOutcome, "warnings">): OutputLine[] {
   const lines = warnings.slice(0, MAX_WARNINGS).map(({ field, rule }): OutputLine => {
     return { color: "yellow", text: `  ! ${field}: ${rule}` };
@@ -65,7 +65,7 @@ export function warningLines({ warnings = [] }: Pick<ApplyOutcome, "warnings">):
 }
 
 /**
- * The server answers most changes before they are in force everywhere, so it is worth saying when they are. `waits`: the
+ * Most changes are answered before they are in effect everywhere, so the note says when they will be. `waits`: the
  * command has `--wait`.
  */
 export function propagationNote(effectiveAt: string | null | undefined, { waits = true } = {}): string[] {
@@ -73,7 +73,7 @@ export function propagationNote(effectiveAt: string | null | undefined, { waits 
   return [`In force everywhere from ${formatTime(effectiveAt)}${waits ? "; --wait waits for it" : ""}.`];
 }
 
-/** The end of a message about something that a repeated request found gone. */
+/** A suffix for messages about an item that a retry found gone. */
 export function repeatText({ repeated }: { readonly repeated?: true }): string {
   return repeated === true ? " (the answer to the first attempt was lost; it is gone now)" : "";
 }

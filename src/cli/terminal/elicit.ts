@@ -1,5 +1,5 @@
-// Owns answering a tool's questions at the terminal: forms field by field, and addresses to open. Refuses to invent
-// answers, and to take a wrong or an empty one for a no: the field is asked again, and declining is a word of its own.
+// Answers a tool's questions at the terminal: form fields, and URLs to open. An invalid or empty answer asks again
+// and never counts as declining, which has a word of its own.
 // https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation
 
 import type { ServerQuestion } from "../../mcp-client/question-dispatcher.ts";
@@ -8,7 +8,7 @@ import { inputHint, parseFieldAnswer, type FormField } from "./form-field.ts";
 import { oneLine } from "./printable.ts";
 import { ask, askOrEnd, type Terminal } from "./terminal.ts";
 
-/** Undefined for questions that a person at a terminal cannot answer, such as sampling. */
+/** undefined for questions that a person at a terminal cannot answer, such as sampling. */
 export async function answerAtTerminal(
   { method, params }: Pick<ServerQuestion, "method" | "params">,
   terminal: Terminal,
@@ -26,7 +26,7 @@ async function answerRequest(params: JsonObject, terminal: Terminal): Promise<Js
   const fields = Object.entries(schema.properties ?? {});
   if (fields.length === 0) return { action: isYes(await ask(terminal, "[y/N] ")) ? "accept" : "decline", content: {} };
   terminal.stderr.write(`(an empty answer leaves a field out or takes its default; ${DECLINE} or Ctrl-D declines)\n`);
-  // A name is the server's choice: as a member of a plain object, `__proto__` would be lost.
+  // The server chooses the names: a plain object would lose a member `__proto__`.
   const content = new Map<string, unknown>();
   for (const [key, field] of fields) {
     const reply = await askField(key, field, schema.required?.includes(key) === true, terminal);

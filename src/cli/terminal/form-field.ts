@@ -1,5 +1,5 @@
-// Owns one field of a form at the terminal: what a person is told that it takes, and whether what they type is that.
-// Refuses to judge what only the server can, such as a pattern: the server says so itself.
+// One field of a form at the terminal: its hint and the parsing of its answer. Rules that only the server can check,
+// such as patterns, are left to the server.
 // https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#requested-schema
 
 export interface FormField {
@@ -36,7 +36,7 @@ export function inputHint(field: FormField): string | undefined {
   return type === "number" || type === "integer" ? type : field.format;
 }
 
-/** What a person typed, as the value that the field wants. */
+/** Converts the typed text to the field's type. */
 export function parseFieldAnswer(reply: string, field: FormField): ParsedAnswer {
   if (field.type === "boolean") return parseBoolean(reply);
   if (field.type === "number" || field.type === "integer") return parseNumber(reply, field);
@@ -89,7 +89,7 @@ function choicesOf({ enum: plain, oneOf, anyOf }: FormField): readonly string[] 
   return plain ?? (oneOf ?? anyOf)?.map((choice) => choice.const);
 }
 
-/** No stricter than any server: what they let through here the server may still refuse. */
+/** No stricter than any server, which may still refuse an accepted value. */
 const FORMATS: Readonly<Record<string, { readonly name: string; readonly matches: (text: string) => boolean }>> = {
   email: { name: "an address such as ada@example.com", matches: (text) => /^[^\s@]+@[^\s@]+$/.test(text) },
   uri: { name: "a URI such as https://example.com", matches: (text) => URL.canParse(text) },

@@ -1,9 +1,9 @@
-// Owns how this program is called from where it runs, so that the commands in its messages can be typed there as they stand: in a
-// checkout by `npm run`, in a project by `npx`. Refuses to touch results, and what a program reads.
+// Adapts commands in messages to how this program was started, so that users can copy them: `npm run` in a checkout,
+// `npx` in a project. Results and machine-readable output stay unchanged.
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Any command of ours; what is said of "a tenantry server" is none. */
+/** Any tenantry command; "a tenantry server" in a sentence is not one. */
 const COMMAND = /(?<![\w./@-])(?:npx )?tenantry (?!server\b)(?=[a-z])/g;
 
 export function rewriteInvocation(text: string, env: Environment): string {
@@ -11,7 +11,7 @@ export function rewriteInvocation(text: string, env: Environment): string {
   return invocation === undefined ? text : text.replaceAll(COMMAND, `${invocation} `);
 }
 
-/** npm says which script it runs, and of `npx` the whole line. */
+/** npm passes the name of the script, and for `npx` the whole command line. */
 function detectInvocation({
   npm_lifecycle_event: script,
   npm_lifecycle_script: line = "",

@@ -1,5 +1,4 @@
-// Owns what a person is told when an MCP endpoint does not answer as it should: one line with its URL, and an exit
-// code.
+// Errors of MCP endpoints for people: one line with the URL, and an exit code.
 
 import { describeFault, McpFault, httpStatusOf, type Fault } from "../../mcp-client/fault.ts";
 import { rpcErrorOf, type ResponseMessage } from "../../mcp-client/message.ts";
@@ -9,10 +8,13 @@ import type { McpEndpoint } from "../mcp-endpoint.ts";
 import { connectionLostError, ResponseError, unreachableError } from "./server-error.ts";
 import { oneLine } from "./printable.ts";
 
-/** The server answered with a JSON-RPC error: the method did not do what it was asked. */
+/** The server answered with a JSON-RPC error, so the method failed. */
 export class McpResponseError extends ResponseError {
   readonly code: number;
-  /** The server behind the endpoint that could not be asked; undefined: the endpoint itself refused, or that server. */
+  /**
+   * The upstream that the endpoint could not reach; undefined: the error is from the endpoint or the upstream
+   * itself.
+   */
   readonly unreachableServer: string | undefined;
 
   constructor(
@@ -28,7 +30,7 @@ export class McpResponseError extends ResponseError {
 
 type EndpointSource = Pick<McpEndpoint, "url" | "keySource">;
 
-/** A fault as the error that a command ends with. An error that is no `McpFault` is returned as it is. */
+/** Converts a fault to the error that ends the command. Returns an error that is not an `McpFault` unchanged. */
 export function toCliError(error: unknown, endpoint: EndpointSource): unknown {
   if (!(error instanceof McpFault)) return error;
   const { fault, cause } = error;
@@ -46,7 +48,7 @@ function createCliError(fault: Fault, message: string): CliError {
     return new McpResponseError(fault.http.status, message, { code, unreachableServer: unreachableServerIn(data) });
   }
   if (fault.kind === "violation" && fault.rule === "tooManyRounds") return new CliError(EXIT.refused, message);
-  // A stream that ends early says something about the connection, any other answer something about the server.
+  // A stream that ends early indicates a connection problem; any other answer, a problem of the server.
   const status = isStream(fault) ? undefined : httpStatusOf(fault);
   return status === undefined ? new CliError(EXIT.unreachable, message) : new ResponseError(status, message);
 }
@@ -57,7 +59,7 @@ export function mcpErrorMessage(error: unknown, endpoint: EndpointSource): strin
   return cliError instanceof Error ? cliError.message : String(cliError);
 }
 
-/** Why a stream that will be opened again was lost, without the URL: the log names it once. */
+/** Why a stream was lost that will reconnect. Omits the URL, which the log names once. */
 export function dropReason(fault: Fault): string {
   return fault.kind === "unanswered" ? "the stream ended" : describeFault(fault);
 }
@@ -74,7 +76,7 @@ function faultMessage(fault: Fault, url: string): string {
   return `${url} answered ${fault.http.status} (${fault.http.contentType || "no content type"}), not MCP`;
 }
 
-/** An endpoint that asks other servers says in `data` which one it was, and perhaps why. */
+/** A gateway names the failing upstream in `data`, and perhaps the reason. */
 function rpcErrorText(error: ResponseMessage): string {
   const { message, data } = rpcErrorOf(error) ?? {};
   const { server, why, timeoutMs } = isObject(data) ? data : {};
@@ -84,7 +86,10 @@ function rpcErrorText(error: ResponseMessage): string {
   return oneLine((message || "refused without a word") + (suffix && ` (${suffix})`));
 }
 
-/** docs/gateway-calls.md: what the gateway found wrong is a `fault`; with a server's own error goes `originalError`. */
+/**
+ * docs/gateway-calls.md: the gateway's own findings have `fault`; an upstream's own error comes with
+ * `originalError`.
+ */
 function unreachableServerIn(data: unknown): string | undefined {
   const { server, fault, originalError } = isObject(data) ? data : {};
   const isGatewayFault = typeof server === "string" && typeof fault === "string" && originalError === undefined;
@@ -95,7 +100,10 @@ function isStream(fault: Fault): boolean {
   return fault.kind === "unanswered" && fault.http.contentType === "text/event-stream";
 }
 
-/** By RFC 9728: a server that says where its metadata are takes tokens of an authorization server, perhaps beside keys. */
+/**
+ * RFC 9728: a challenge with `resource_metadata` means that the endpoint accepts an authorization server's tokens,
+ * perhaps beside keys.
+ */
 const RESOURCE_METADATA = /\bresource_metadata=/i;
 const LOGIN_HINT =
   "people log in here with an MCP client that opens a browser; this command takes an access token, or a key where the tenant takes keys";

@@ -1,20 +1,20 @@
-// Owns the one way to a stream of this process. What a command writes there may hold words of a server, so whatever it is, it
-// is made printable here; colours and redrawing are asked for by name. Bytes pass unchanged, for files and pipes.
+// The only way to write to this process's streams. Text may come from a server, so unsafe characters are replaced
+// here. Colors and redrawing are explicit operations. Bytes pass unchanged, for files and pipes.
 
 import { oneLine, printable } from "./printable.ts";
 
-/** A stream as the process has it. */
+/** A stream of the process. */
 export interface ByteStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
-  /** False says that the buffer is full: write again after "drain". */
+  /** false: the buffer is full; write again after "drain". */
   write(chunk: string | Uint8Array): unknown;
   once?(event: "drain", listener: () => void): unknown;
 }
 
 export const COLORS = { red: 31, green: 32, yellow: 33 } as const;
 
-/** A text of any number of lines, or a single line in a colour. */
+/** A text of any number of lines, or a single line in a color. */
 export type OutputLine = string | { readonly color: keyof typeof COLORS; readonly text: string };
 
 export interface Screen {
@@ -23,13 +23,13 @@ export interface Screen {
 }
 
 export interface Output extends Screen {
-  /** False says that the buffer is full: `drained` says when it is not. */
+  /** false: the buffer is full; `drained` reports when it has room. */
   write(text: string): boolean;
-  /** With a line end after the last one. */
+  /** Ends the last line with a line break, too. */
   lines(lines: readonly OutputLine[]): void;
-  /** In the place of what was drawn so before, where a person sits there. */
+  /** Replaces the previous redrawn line, if a person watches the terminal. */
   redraw(line: string): void;
-  /** Whatever they hold. */
+  /** Written unchanged, whatever their content. */
   bytes(chunk: Uint8Array): void;
   drained(listener: () => void): void;
 }
@@ -44,7 +44,7 @@ export function createOutput(stream: ByteStream, env: Readonly<Record<string, st
   };
   return {
     isTTY,
-    // Asked each time: a window may be resized.
+    // Read anew each time, because the window may be resized.
     get columns() {
       return stream.columns;
     },

@@ -1,4 +1,4 @@
-// Owns the progress line: on a terminal one line that redraws itself, elsewhere nothing.
+// The progress line: one line that redraws itself on a terminal, and nothing elsewhere.
 
 import { formatBytes, truncate } from "./table.ts";
 import type { Output } from "./output.ts";
@@ -15,13 +15,13 @@ export interface ProgressLine {
 export interface ProgressTask {
   readonly verb: string;
   readonly files: number;
-  /** What they are called; "files" when absent. */
+  /** The plural of the items; "files" by default. */
   readonly what?: string;
-  /** Not shown of what has another name than files. */
+  /** Shown only for files. */
   readonly bytes: number;
 }
 
-/** Without an output nothing is drawn. */
+/** Draws nothing without an output. */
 export function createProgressLine(
   output: Output | undefined,
   task: ProgressTask,

@@ -1,12 +1,12 @@
-// Owns turning what went wrong between here and a server into one line and an exit code: problem documents (RFC 9457),
-// refused connections, answers from something that is no tenantry server.
+// Turns failures between this program and a server into one line and an exit code: problem documents (RFC 9457),
+// connection errors, and answers of other servers.
 
 import type { Problem, Infer } from "../../admin/contract.ts";
 import { CliError, EXIT, type ExitCode } from "../exit.ts";
 import { oneLine } from "./printable.ts";
 
 type ProblemDocument = Partial<Infer<typeof Problem>>;
-/** A member of what was sent, and what holds for it. `at`: where it stands in a file. */
+/** A member of the request, and the rule that it breaks. `position`: its place in a file. */
 export type MemberError = NonNullable<ProblemDocument["errors"]>[number] & { readonly position?: string };
 
 const EXIT_BY_STATUS: Readonly<Record<number, ExitCode>> = {
@@ -31,7 +31,7 @@ export class ResponseError extends CliError {
   }
 }
 
-/** It names the members of what was sent that break a rule. */
+/** An error that names the members of the request that break a rule. */
 export class ValidationError extends ResponseError {
   readonly title: string;
   readonly memberErrors: readonly MemberError[];
@@ -51,7 +51,7 @@ export async function toResponseError(response: Response): Promise<ResponseError
   const text = await response.text().catch(() => "");
   const problem = parseProblem(text, response.headers.get("content-type"));
   const { errors = [] } = problem ?? {};
-  // They stand in place of the detail, because they say what to change.
+  // The member errors replace the detail, because they say what to change.
   if (errors.length > 0) return new ValidationError(response.status, titleOf(problem), errors);
   const errorMessage = problem === undefined ? unexpectedResponseText(response) : problemText(problem, response.status);
   return new ResponseError(response.status, oneLine(errorMessage).slice(0, MAX_PROBLEM_CHARACTERS));
@@ -85,7 +85,6 @@ function unexpectedResponseText(response: Response): string {
   return `${url} answered ${status} (${type}): no admin API answers there${hint}`;
 }
 
-/** The error that tells a person what it means that `fetch` threw. */
 export function unreachableError(error: unknown, base: string): CliError {
   const why = reasonOf(error);
   const hint =
@@ -95,7 +94,7 @@ export function unreachableError(error: unknown, base: string): CliError {
   return new CliError(EXIT.unreachable, oneLine(`cannot reach ${base}: ${why}${hint}`), { cause: error });
 }
 
-/** The same for a connection that broke after the request had left. */
+/** Explains an error of a connection that may have broken after the request was sent. */
 export function connectionLostError(error: unknown, url: string): CliError {
   const why = reasonOf(error);
   if (NOT_SENT.has(why)) return unreachableError(error, url);
@@ -109,7 +108,10 @@ function reasonOf(error: unknown): string {
 
 const NO_TLS = "it speaks no TLS; http:// in place of https://?";
 
-/** Nothing leaves before both sides speak TLS, nor for a port that `fetch` refuses, for which Node has no code. */
+/**
+ * Reasons that rule out that the request was sent: TLS was not established, or `fetch` blocks the port, for which
+ * Node has no error code.
+ */
 const NOT_SENT: ReadonlySet<string> = new Set([NO_TLS, "bad port"]);
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -128,7 +130,7 @@ const REASONS: Readonly<Record<string, string>> = {
   UND_ERR_REQ_CONTENT_LENGTH_MISMATCH: "the file changed while it was sent",
 };
 
-/** Whether the connection broke in a way that another attempt may mend. */
+/** Whether another attempt may succeed. */
 export function isTransientNetworkError(error: unknown): boolean {
   return ["ECONNRESET", "EPIPE", "ETIMEDOUT", "UND_ERR_SOCKET"].includes(codeOf(error));
 }

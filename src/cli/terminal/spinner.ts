@@ -1,5 +1,4 @@
-// Owns what a person sees while the server works on one thing and nobody can say how far it is: a line that turns, with the
-// seconds that have passed. Elsewhere than on a terminal: nothing.
+// A spinner with the elapsed seconds, for work without measurable progress. Shown only on a terminal.
 
 import type { Output } from "./output.ts";
 import { truncate } from "./table.ts";
@@ -7,7 +6,7 @@ import { truncate } from "./table.ts";
 const TURN_MS = 120;
 const FRAMES = ["|", "/", "-", "\\"];
 
-/** Without an output nothing is drawn. The line is gone when the work ends, however it does. */
+/** Draws nothing without an output. Clears the line when the work ends, even by an error. */
 export async function withSpinner<T>(output: Output | undefined, text: string, work: () => Promise<T>): Promise<T> {
   if (output?.isTTY !== true) return work();
   const startedAt = Date.now();

@@ -1,4 +1,4 @@
-// Owns how values look to a person: aligned columns, sizes, times, one-line values. Refuses colour and machine formats.
+// Formats values for people: aligned columns, sizes, times, one-line values.
 
 import type { Screen } from "./output.ts";
 import { oneLine } from "./printable.ts";
@@ -11,7 +11,7 @@ const WIDE =
   /\p{Extended_Pictographic}|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u3000-\u303f\uff01-\uff60]/u;
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 
-/** Columns as wide as their widest cell; on a terminal the last one is cut to the line. */
+/** Each column is as wide as its widest cell; on a terminal, the last column is truncated to the line. */
 export function formatTable(titles: readonly string[], rows: readonly (readonly Cell[])[], screen: Screen): string {
   const numeric = titles.map((_, column) => rows.every((row) => typeof row[column] === "number"));
   const lines = [titles.map((title) => title.toUpperCase()), ...rows.map((row) => row.map(cellText))];
@@ -35,7 +35,7 @@ function* widthsOf(lines: readonly (readonly string[])[], column: number): Gener
   for (const cells of lines) yield displayWidth(cells[column] ?? "");
 }
 
-/** Lines of `name   value` about one thing; what has no value is left out. */
+/** Lines of `name   value` about one thing, without empty values. */
 export function definitionList(pairs: readonly (readonly [name: string, cell: Cell])[]): string {
   const rows = pairs.filter(([, cell]) => cell !== undefined && cell !== null && cell !== "");
   const widest = Math.max(...rows.map(([name]) => name.length));
@@ -53,7 +53,7 @@ function pad(text: string, to: number, right: boolean): string {
   return right ? space + text : text + space;
 }
 
-/** How many columns a text takes on a terminal: Chinese characters and emoji take two. */
+/** The columns that a text takes on a terminal: Chinese characters and emoji take two. */
 export function displayWidth(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   let columns = 0;
@@ -80,7 +80,7 @@ export function formatBytes(size: number): string {
   return `${scaled < 10 ? scaled.toFixed(1) : Math.round(scaled)} ${["B", "KiB", "MiB", "GiB"][power]}`;
 }
 
-/** An ISO 8601 time without its milliseconds, which nobody reads. */
+/** An ISO 8601 time without milliseconds. */
 export function formatTime(iso: string | null | undefined): string | null {
   return iso?.replace(/\.\d+Z$/, "Z") ?? null;
 }

@@ -1,17 +1,17 @@
-// Owns what a command sees of the process around it, so that tests can stand in for it: streams, environment, Ctrl+C.
+// The process as commands see it, so that tests can replace it: streams, environment, Ctrl+C.
 
 import { createInterface, type Interface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import { CliError, EXIT } from "../exit.ts";
 import { createOutput, type ByteStream, type Output } from "./output.ts";
 
-/** What the process around it offers. */
+/** The real streams and environment of the process. */
 export interface ProcessContext {
   readonly stdout: ByteStream;
   readonly stderr: ByteStream;
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The folder of the process, in which the search for a local server begins. */
+  /** The process's folder, where the search for a local server starts. */
   readonly cwd: string;
   /** Aborted by Ctrl+C. */
   readonly signal: AbortSignal;
@@ -20,11 +20,11 @@ export interface ProcessContext {
 export interface Terminal extends Omit<ProcessContext, "stdout" | "stderr"> {
   readonly stdout: Output;
   readonly stderr: Output;
-  /** Where the person is: what they write as a path begins there. */
+  /** The user's folder, to which typed paths are relative. */
   readonly folder: string;
 }
 
-/** Behind it nobody reaches a stream but through an `Output`. */
+/** From here on, streams are accessible only through an `Output`. */
 export function createTerminal({ stdout, stderr, ...rest }: ProcessContext): Terminal {
   // npm runs a script in the folder of its package.json.
   const npm = rest.env["npm_lifecycle_event"] === "tenantry" ? rest.env["INIT_CWD"] : undefined;
@@ -36,20 +36,20 @@ export function createTerminal({ stdout, stderr, ...rest }: ProcessContext): Ter
   };
 }
 
-/** Whether a person sits there who can be asked. */
+/** Whether a person can answer questions. */
 export function isInteractive(terminal: Terminal): boolean {
   return terminal.stdin.isTTY === true && terminal.stderr.isTTY;
 }
 
-/** All questions share one reader, so that lines typed ahead answer the questions that follow. */
+/** All questions share one reader, so that lines typed ahead answer later questions. */
 const readers = new WeakMap<Terminal, AsyncIterator<string>>();
 
-/** Asks on stderr, so that stdout stays what the command prints. The end of the input is an empty answer. */
+/** Asks on stderr, so that stdout holds only results. The end of the input counts as an empty answer. */
 export async function ask(terminal: Terminal, question: string): Promise<string> {
   return (await askOrEnd(terminal, question)) ?? "";
 }
 
-/** Undefined at the end of the input, which a person gives with Ctrl-D. */
+/** undefined at the end of the input, such as Ctrl-D. */
 export async function askOrEnd(terminal: Terminal, question: string): Promise<string | undefined> {
   terminal.stderr.write(question);
   const reader = readers.get(terminal) ?? linesOf(createInterface({ input: terminal.stdin, terminal: false }));
@@ -57,12 +57,12 @@ export async function askOrEnd(terminal: Terminal, question: string): Promise<st
   return nextLine(reader, terminal.signal);
 }
 
-/** Like `ask`, but what is typed is not shown. */
+/** Like `ask`, without showing the typed text. */
 export async function askSecret(terminal: Terminal, question: string): Promise<string> {
   terminal.stderr.write(question);
   const discard = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: terminal.stdin, output: discard, terminal: true });
-  // While input is hidden the terminal is in raw mode, in which Ctrl+C is no signal but a character.
+  // Hidden input puts the terminal into raw mode, in which Ctrl+C is a character and not a signal.
   const interrupt = new Promise<never>((_resolve, reject) => {
     lines.once("SIGINT", () => reject(new CliError(EXIT.interrupted, "interrupted")));
   });

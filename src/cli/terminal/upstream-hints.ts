@@ -1,5 +1,5 @@
-// Owns what helps where an upstream cannot be read, or not wholly: for each code that a server gives, what a person can do.
-// docs/gateway.md shows the same table, and a test holds the two together.
+// Advice for each code of an upstream that cannot be read in full. docs/gateway.md has the same table, and a test
+// compares the two.
 
 import type { Cause, CauseCode } from "../../protocol/cause.ts";
 
@@ -41,10 +41,10 @@ const HINTS: Readonly<Record<CauseCode, Hint>> = {
   "left-out": "the server's operator mends the definition; tenantry upstream show names each one",
 };
 
-/** A later server may give a code that has no help here. */
+/** A newer server may send a code that has no advice here. */
 type CauseLike = Pick<Cause, "name"> & { readonly code: string };
 
-/** undefined: nothing is known that helps. */
+/** undefined: no advice is known. */
 export function upstreamHints(causes: readonly CauseLike[], location: UpstreamLocation): string | undefined {
   const hints = causes.flatMap(({ code, name = "" }) => {
     const hint = Object.hasOwn(HINTS, code) ? HINTS[code as CauseCode] : undefined;
