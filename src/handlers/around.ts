@@ -120,6 +120,6 @@ function createAroundCall(target: RejectableTarget): AroundCall {
   };
   return Object.defineProperties({ args, refused } as AroundCall, {
     ...Object.getOwnPropertyDescriptors(eventOf(target)),
-    createAbort: { enumerable: true, get: () => (abort ??= createAbort()).signal },
+    signal: { enumerable: true, get: () => (abort ??= createAbort()).signal },
   });
 }

@@ -14,10 +14,10 @@ function uriTest(start: string, loose: string, end: string): (text: string) => b
   const some = (more: string): string => `(?:[${PLAIN}~${more}]|%[\\da-f]{2})`;
   const segment = some(`${loose}:@`);
   const rest = some(`${loose}:@/?`);
-  const requestScope = `(?:\\[(?:v[\\da-f]+\\.[${PLAIN}~:]+|([\\da-f:.]+))\\]|${some(loose)}*)`;
+  const host = `(?:\\[(?:v[\\da-f]+\\.[${PLAIN}~:]+|([\\da-f:.]+))\\]|${some(loose)}*)`;
   const paths = `(?:/${segment}*)*`;
   const pattern = RegExp(
-    `^${start}(?:/?/(?:${some(":")}*@)?${requestScope}(?::\\d*)?${paths}|/?${segment}+${paths})${end}(?:\\?${rest}*)?(?:#${rest}*)?$`,
+    `^${start}(?:/?/(?:${some(":")}*@)?${host}(?::\\d*)?${paths}|/?${segment}+${paths})${end}(?:\\?${rest}*)?(?:#${rest}*)?$`,
     "i",
   );
   return (text) => {
@@ -45,11 +45,11 @@ function isTime(text: string): boolean {
 }
 
 function isEmail(text: string): boolean {
-  const [, name = "", requestScope = ""] =
+  const [, name = "", host = ""] =
     /^("(?:[ !#-[\]-~]|\\[ -~])*"|(?!\.|.*\.(?:\.|@))[\w.!#$%&'*+/=?^`{|}~-]+)@(.+)$/i.exec(text) ?? [];
-  if (name === "" || name.length > 64 || requestScope.length > 253) return false;
-  const [, six, address] = /^\[(ipv6:)?(.*)\]$/i.exec(requestScope) ?? [];
-  if (address === undefined) return HOSTNAME.test(requestScope);
+  if (name === "" || name.length > 64 || host.length > 253) return false;
+  const [, six, address] = /^\[(ipv6:)?(.*)\]$/i.exec(host) ?? [];
+  if (address === undefined) return HOSTNAME.test(host);
   return six === undefined ? IPV4.test(address) : isIpv6(address);
 }
 

@@ -50,7 +50,7 @@ export function parseTokenResponse(body: JsonMembers): TokenResponse | undefined
     access_token: access,
     refresh_token: refresh,
     token_type: type = "bearer",
-    expires_in: lifecycle,
+    expires_in: expiresIn,
     scope,
   } = body;
   const isBearer =
@@ -60,8 +60,8 @@ export function parseTokenResponse(body: JsonMembers): TokenResponse | undefined
   return {
     access,
     ...(typeof refresh === "string" && TOKEN.test(refresh) && { refresh }),
-    ...(lifecycle !== undefined && {
-      seconds: typeof lifecycle === "object" ? Number.NaN : Math.min(Number(lifecycle), MAX_LIFETIME_S),
+    ...(expiresIn !== undefined && {
+      seconds: typeof expiresIn === "object" ? Number.NaN : Math.min(Number(expiresIn), MAX_LIFETIME_S),
     }),
     ...(typeof scope === "string" && { scope }),
     idToken: body["id_token"],

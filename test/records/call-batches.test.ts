@@ -86,7 +86,7 @@ describe("what an isolate noted of calls", () => {
       }),
       host: {
         tenant: id,
-        tenantRef: { incarnation: "" },
+        tenantRef: { uid: "" },
         stub: () => ({}),
         waitUntil: (one: Promise<unknown>) => work.push(one),
         onError: (error: unknown) => errors.push(error),

@@ -284,4 +284,18 @@ describe.each(["2025", "2026"] as const)("in era %s", (era) => {
       { uri: "ticket:2", name: "2" },
     ]);
   });
+
+  it("around a call there is a signal, which is not aborted while the call runs", async () => {
+    const aborted: unknown[] = [];
+    const tool = defineTool({
+      name: "greet",
+      around: (call, next) => {
+        aborted.push(call.signal.aborted);
+        return next();
+      },
+      handler: () => "Hello",
+    });
+    const { text } = await runTool(tool, {}, { era });
+    expect([text, aborted]).toEqual(["Hello", [false]]);
+  });
 });

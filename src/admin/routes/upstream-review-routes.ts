@@ -54,7 +54,6 @@ async function decideReview(verdict: ReviewVerdict, context: DecisionContext): P
   }
   const result = await rewriteReviewedSection(upstream, {
     ...handle,
-    kept: handle.storageKey,
     bodies: context.env.BODIES,
   });
   if (result?.state === "full") {

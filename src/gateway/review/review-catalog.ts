@@ -42,9 +42,9 @@ export async function putReviewed<Put>({ id, config, catalog, stub, put }: PutRe
  */
 export async function rewriteReviewedSection(
   id: string,
-  location: { readonly kept: string; readonly bodies: KVNamespace; readonly stub: () => TenantStub },
+  location: { readonly storageKey: string; readonly bodies: KVNamespace; readonly stub: () => TenantStub },
 ): Promise<SectionWriteResult | undefined> {
-  const sectionLocation = sectionPlace(location.kept, location.bodies, location.stub);
+  const sectionLocation = sectionPlace(location.storageKey, location.bodies, location.stub);
   return writeUntilStable(id, location.stub, async (inForce) => {
     const section = inForce.section === null ? undefined : await loadSection(sectionLocation, inForce.section);
     const catalog = section && decodeCatalog(section.bytes);
