@@ -243,7 +243,7 @@ export class UpstreamCall {
     const linkConfig =
       level === undefined
         ? this.#linkConfig
-        : { ...this.#linkConfig, about: { ...this.#linkConfig.client, logLevel: level } };
+        : { ...this.#linkConfig, client: { ...this.#linkConfig.client, logLevel: level } };
     const { requestScope, deadline } = this.#context;
     const { signal } = deadline;
     const waitUntil = (work: Promise<unknown>) => requestScope.waitUntil(work);

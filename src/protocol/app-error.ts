@@ -28,6 +28,6 @@ export class AppError extends Error {
     const text = this.message === this.key ? undefined : this.message;
     const { retryAfter, met: exceeded } = this;
     const data = exceeded && { limit: exceeded.name, most: exceeded.most, ...omitUndefined({ retryAfter }) };
-    return { ...failure(this.key, text, data), ...omitUndefined({ retryAfter, met: exceeded }) };
+    return { ...failure(this.key, text, data), ...omitUndefined({ retryAfter, exceeded }) };
   }
 }

@@ -24,11 +24,11 @@ export function createMemoryStub(recorder: Pick<TestRecorder, "announcements" | 
       recorder.announcements.push(updated.length > 0 ? { ...lists, updated } : lists);
       recorder.addEffect("announce");
     },
-    "results.keep": (result: StoredResult) => {
+    "results.put": (result: StoredResult) => {
       results.set(result.id, result);
       return Date.now() + (result.lifetimeMs ?? 0);
     },
-    "results.take": (id: string) => results.get(id),
+    "results.get": (id: string) => results.get(id),
   };
   return {
     call: async (method, args) => {

@@ -48,7 +48,7 @@ async function listenedTenant(document: Readonly<Record<string, unknown>>) {
 async function hurried(id: string): Promise<void> {
   let ahead = 0;
   const end = await aroundCalls(exports.TenantObject.getByName(id), (method, call) => {
-    if (method === "changes.told") ahead += 7000;
+    if (method === "changes.pendingCloseMs") ahead += 7000;
     return call();
   });
   const now = Date.now;

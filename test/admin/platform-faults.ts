@@ -25,7 +25,7 @@ export const hanging = () =>
     throw new Error("nobody waits any more");
   });
 
-/** Bindings that write down which objects are called: `PlatformObject platform bases.take`. */
+/** Bindings that write down which objects are called: `PlatformObject platform bases.resolveAndUse`. */
 export function countedEnv(more: Readonly<Record<string, unknown>> = {}): {
   readonly at: Env;
   readonly calls: string[];

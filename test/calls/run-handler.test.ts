@@ -34,7 +34,7 @@ afterEach(() => {
 
 function run<T>(
   work: () => T | Promise<T>,
-  about: { timeoutMs?: number; interview?: ReplayElicitor | StreamElicitor; sink?: RecordingSink } = {},
+  about: { timeoutMs?: number; elicitor?: ReplayElicitor | StreamElicitor; sink?: RecordingSink } = {},
 ): Promise<HandlerEnd<T>> {
   return runHandler(work, {
     timeoutMs: LONG,
@@ -160,14 +160,14 @@ describe("suspended", () => {
     ],
   ])("by a question %s", async (_when, work) => {
     const interview = interviewer();
-    expect(await run(() => work(interview), { interview })).toEqual({ kind: "suspended" });
+    expect(await run(() => work(interview), { elicitor: interview })).toEqual({ kind: "suspended" });
     expect(timers.size).toBe(0);
   });
 
   it("comes before the time limit, however often it asks", async () => {
     const interview = interviewer();
     const both = () => Promise.all([ask(interview), ask(interview)]);
-    expect(await run(both, { interview, timeoutMs: 20 })).toEqual({ kind: "suspended" });
+    expect(await run(both, { elicitor: interview, timeoutMs: 20 })).toEqual({ kind: "suspended" });
     expect(timers.size).toBe(0);
   });
 });

@@ -18,7 +18,7 @@ const DISCOVERED = { resultType: "complete", supportedVersions: ["2026-07-28"], 
 test("a server that speaks 2026 is asked nothing more", async () => {
   const { work, server } = await connecting((one) => one.result(DISCOVERED));
   const connected = await work;
-  expect(connected).toMatchObject({ way: "2026", discovered: { result: JSON.stringify(DISCOVERED) } });
+  expect(connected).toMatchObject({ transport: "2026", discovered: { result: JSON.stringify(DISCOVERED) } });
   expect(server.names).toEqual(["server/discover"]);
   expect(server.exchanges[0]?.headers).toMatchObject({ "mcp-protocol-version": "2026-07-28" });
 });
@@ -51,7 +51,7 @@ test.each<{ what: string; answer: (one: Exchange) => void }>([
   const { work, server } = await connecting((one) =>
     one.method === "server/discover" ? answer(one) : initialized(one),
   );
-  expect(await work).toMatchObject({ way: "2025", session: { id: "s-4", revision: "2025-11-25" } });
+  expect(await work).toMatchObject({ transport: "2025", session: { id: "s-4", revision: "2025-11-25" } });
   expect(server.names).toEqual(["server/discover", "initialize", "notifications/initialized"]);
 });
 
@@ -61,7 +61,7 @@ test("a session that a server begins with what it refuses is ended", async () =>
     else if (one.method === "server/discover") one.json(refused("server-error"), 400, { "mcp-session-id": "s-0" });
     else initialized(one);
   });
-  expect(await work).toMatchObject({ way: "2025", session: { id: "s-4" } });
+  expect(await work).toMatchObject({ transport: "2025", session: { id: "s-4" } });
   const ended = server.exchanges.filter(({ verb }) => verb === "DELETE");
   expect(ended.map(({ headers }) => headers["mcp-session-id"])).toEqual(["s-0"]);
 });
@@ -90,7 +90,7 @@ test.each([400, 404, 405])("a server that answers both with %i is asked for a st
   while (!server.exchanges.some(({ path }) => path === "/post")) await server.next("initialize");
   stream.event(done(2, { protocolVersion: "2024-11-05", capabilities: {}, serverInfo: {} }));
   const connected = await work;
-  expect(connected).toMatchObject({ way: "http-sse", session: { revision: "2024-11-05" } });
+  expect(connected).toMatchObject({ transport: "http-sse", session: { revision: "2024-11-05" } });
   expect(server.names).toEqual(["server/discover", "initialize", "GET", "initialize", "notifications/initialized"]);
   if (connected.transport === "http-sse") connected.connection.close();
 });
@@ -138,7 +138,7 @@ test("a server that does not answer the probe in time is asked as an older one",
   const { work, server, clock } = await connecting(older(() => {}));
   await clock.untilWaitsFor(10_000);
   clock.advance(10_000);
-  expect(await work).toMatchObject({ way: "2025" });
+  expect(await work).toMatchObject({ transport: "2025" });
   expect(server.names).toContain("initialize");
 });
 
@@ -171,7 +171,7 @@ test("a redirect within the origin is followed by every request", async () => {
     if (one.path !== "/there/") one.refuse(307, { location: "/there/" });
     else older((probed) => probed.refuse(404))(one);
   });
-  expect(await work).toMatchObject({ way: "2025" });
+  expect(await work).toMatchObject({ transport: "2025" });
   expect(server.exchanges.filter(({ path }) => path === "/there/")).toHaveLength(3);
 });
 
@@ -182,7 +182,7 @@ test("a server that refuses the revision and names it among its own is asked onc
     if (asked === 1) unsupported(one, ["2026-07-28"]);
     else one.result(DISCOVERED);
   });
-  expect(await work).toMatchObject({ way: "2026" });
+  expect(await work).toMatchObject({ transport: "2026" });
   expect(server.names).toEqual(["server/discover", "server/discover"]);
 });
 

@@ -48,7 +48,7 @@ test("a subscription is a request like any other, and hears what the server agre
     "mcp-protocol-version": "2026-07-28",
   });
   exchange.stream().event(acknowledged({ toolsListChanged: true }));
-  expect(await first).toMatchObject({ kind: "listening", isAgain: false, filter: { toolsListChanged: true } });
+  expect(await first).toMatchObject({ kind: "listening", isReconnect: false, filter: { toolsListChanged: true } });
   exchange.raw(":\r\n\r\n").event(changed);
   expect(await next()).toMatchObject({ kind: "notification", message: { text: JSON.stringify(changed) } });
   await events.return?.();
@@ -63,7 +63,7 @@ test("the limit of lines goes over all connections of a subscription", async () 
   expect(await next()).toMatchObject({ kind: "dropped" });
   const { exchange, reading } = await after(500);
   exchange.stream().event(acknowledged()).raw(":\n".repeat(600));
-  expect(await reading()).toMatchObject({ kind: "listening", isAgain: true });
+  expect(await reading()).toMatchObject({ kind: "listening", isReconnect: true });
   expect(await faultOf(events.next())).toMatchObject({ kind: "tooLarge", what: "stream", limitLines: 1000 });
   await exchange.closed;
 });
@@ -92,7 +92,7 @@ test.each([
   expect(again.exchange.body).toBe(exchange.body);
   expect(again.exchange.headers).not.toHaveProperty("last-event-id");
   again.exchange.stream().event(acknowledged());
-  expect(await again.reading()).toMatchObject({ kind: "listening", isAgain: true, filter: FILTER });
+  expect(await again.reading()).toMatchObject({ kind: "listening", isReconnect: true, filter: FILTER });
   await events.return?.();
 });
 
@@ -111,7 +111,7 @@ test("a subscription that held for a while is made again at the server's pace, o
     expect(await next()).toMatchObject({ kind: "dropped", waitMs: afterMs });
     const again = await after(afterMs);
     stream = again.exchange.stream().raw("retry: 5\n").event(acknowledged());
-    expect(await again.reading()).toMatchObject({ kind: "listening", isAgain: true });
+    expect(await again.reading()).toMatchObject({ kind: "listening", isReconnect: true });
   }
   await events.return?.();
 });
@@ -133,7 +133,7 @@ test("a server that is down for a while is waited for, less and less often, and 
   expect(await again.reading()).toMatchObject({ kind: "dropped", waitMs: 2000 });
   again = await after(2000);
   again.exchange.stream().event(acknowledged());
-  expect(await again.reading()).toMatchObject({ kind: "listening", isAgain: true });
+  expect(await again.reading()).toMatchObject({ kind: "listening", isReconnect: true });
   await events.return?.();
 });
 
@@ -163,7 +163,7 @@ test("a subscription that has worked before is tried again from the first", asyn
   expect(await first).toMatchObject({ kind: "dropped", waitMs: 500 });
   const again = await after(500);
   again.exchange.stream().event(acknowledged());
-  expect(await again.reading()).toMatchObject({ kind: "listening", isAgain: false });
+  expect(await again.reading()).toMatchObject({ kind: "listening", isReconnect: false });
   await events.return?.();
 });
 

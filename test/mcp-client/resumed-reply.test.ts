@@ -99,24 +99,32 @@ test("a server that does not come back is given up, with the last reason, and th
   first.raw("retry: 5\n").event("", "e-1").drop();
   for (const afterMs of [5, 500, 1000, 2000, 4000]) (await comesBack(afterMs)).refuse(503);
   const fault = await faultOf(reading);
-  expect(fault).toMatchObject({ kind: "unresumable", why: { kind: "status", http: { status: 503 } }, sent: "yes" });
+  expect(fault).toMatchObject({
+    kind: "unresumable",
+    lastFault: { kind: "status", http: { status: 503 } },
+    sent: "yes",
+  });
   expect(mayHaveRun(fault)).toBe(true);
 });
 
 test.each([
-  { what: "no such stream", answer: (one: Exchange) => one.refuse(405), why: { kind: "status" } },
-  { what: "no such session", answer: (one: Exchange) => one.refuse(404), why: { kind: "sessionGone" } },
+  { what: "no such stream", answer: (one: Exchange) => one.refuse(405), lastFault: { kind: "status" } },
+  { what: "no such session", answer: (one: Exchange) => one.refuse(404), lastFault: { kind: "sessionGone" } },
   {
     what: "a page",
     answer: (one: Exchange) => one.json("<h1>", 200, { "content-type": "text/html" }),
-    why: { kind: "notMcp" },
+    lastFault: { kind: "notMcp" },
   },
-  { what: "an error of its own", answer: (one: Exchange) => one.error(-32600, "No", 400), why: { kind: "refused" } },
-])("a server that answers with $what cannot be resumed, and is not asked again", async ({ answer, why }) => {
+  {
+    what: "an error of its own",
+    answer: (one: Exchange) => one.error(-32600, "No", 400),
+    lastFault: { kind: "refused" },
+  },
+])("a server that answers with $what cannot be resumed, and is not asked again", async ({ answer, lastFault }) => {
   const { reading, first, comesBack, server } = await calling();
   first.raw("retry: 5\n").event("", "e-1").end();
   answer(await comesBack(5));
-  expect(await faultOf(reading)).toMatchObject({ kind: "unresumable", why, sent: "yes" });
+  expect(await faultOf(reading)).toMatchObject({ kind: "unresumable", lastFault, sent: "yes" });
   expect(server.names).toEqual(["tools/call", "GET"]);
 });
 

@@ -12,28 +12,28 @@ test("a header names a revision of era 2025 exactly or none", () => {
 describe("negotiation", () => {
   test.each(VERSIONS_2025)("%s is answered with itself", (revision) => {
     expect(negotiate(revision)).toEqual({
-      dialect: REVISION_FEATURES[revision],
-      answered: revision,
-      unofficial: false,
+      revision: REVISION_FEATURES[revision],
+      version: revision,
+      isUnknownRevision: false,
     });
   });
 
   test("2024-10-07 is echoed and served as 2024-11-05", () => {
     expect(negotiate("2024-10-07")).toEqual({
-      dialect: REVISION_FEATURES["2024-11-05"],
-      answered: "2024-10-07",
-      unofficial: false,
+      revision: REVISION_FEATURES["2024-11-05"],
+      version: "2024-10-07",
+      isUnknownRevision: false,
     });
   });
 
   test.each(["2026-07-28", "2025-01-01", "2099-12-31"])("%s is answered with the latest of era 2025", (requested) => {
-    expect(negotiate(requested)).toEqual({ dialect: LATEST_2025, answered: "2025-11-25", unofficial: false });
+    expect(negotiate(requested)).toEqual({ revision: LATEST_2025, version: "2025-11-25", isUnknownRevision: false });
   });
 
   test.each(["1.0", "", "latest", "2025-11-25-draft", "v999.0.0", "constructor"])(
     "%j is no official revision and is answered with the latest of era 2025",
     (requested) => {
-      expect(negotiate(requested)).toEqual({ dialect: LATEST_2025, answered: "2025-11-25", unofficial: true });
+      expect(negotiate(requested)).toEqual({ revision: LATEST_2025, version: "2025-11-25", isUnknownRevision: true });
     },
   );
 });

@@ -46,7 +46,7 @@ async function upstreamWith(text: string): Promise<string> {
 }
 
 test.each(
-  ["gateway.due", "gateway.settle", "gateway.own", "sections.put"].flatMap((call) =>
+  ["gateway.claimDue", "gateway.completeRefresh", "gateway.claimUris", "sections.put"].flatMap((call) =>
     KINDS.map((kind) => [call, kind] as const),
   ),
 )(
@@ -64,7 +64,7 @@ test.each(KINDS)(
   "an upstream is read at once where an operator's claim is %s",
   async (kind) => {
     const id = await newTenant({ upstreams: { up: { url: await upstreamWith("went") } } });
-    await injectFaults({ "TenantObject gateway.claim": kind });
+    await injectFaults({ "TenantObject gateway.tryClaim": kind });
     expect(await askAdmin("POST", `/tenants/${id}/upstreams/up/refresh`)).toMatchObject({ status: 200 });
     await expectTools(id, 1);
     expect((await askAdmin("GET", `/tenants/${id}/audit`)).text.match(/upstream\.refresh/g)).toHaveLength(1);
@@ -90,7 +90,7 @@ test.each(KINDS)(
     const id = await newTenant({ upstreams: { up: { url: endpoint.url, era: "2026" } } });
     await expectTools(id, 1);
     listed = [...listed, { name: "come", inputSchema: { type: "object" } }];
-    await injectFaults({ "TenantObject gateway.soon": kind });
+    await injectFaults({ "TenantObject gateway.markStale": kind });
     await client2026(endpointOf(id)).request("tools/call", { name: "up__go", arguments: {} });
     await expectTools(id, 2);
     expect(await injectFaults({})).toEqual([]);
@@ -99,7 +99,7 @@ test.each(KINDS)(
 );
 
 test.each(
-  ["gateway-review.decide", "gateway-review.inForce", "gateway-review.generation", "sections.put"].flatMap((call) =>
+  ["gateway-review.decide", "gateway-review.getState", "gateway-review.getGeneration", "sections.put"].flatMap((call) =>
     (["failed once", "answer lost", "overloaded"] as const).map((kind) => [call, kind] as const),
   ),
 )(
@@ -131,7 +131,7 @@ test.each(
 );
 
 test.each(
-  ["results.keep", "results.look", "results.take"].flatMap((call) => KINDS.map((kind) => [call, kind] as const)),
+  ["results.put", "results.getInfo", "results.get"].flatMap((call) => KINDS.map((kind) => [call, kind] as const)),
 )(
   "a result that is too long is kept and read where %s is %s",
   async (call, kind) => {
@@ -173,7 +173,7 @@ test.each(KINDS)("the keys by which a tenant signs are told where that is %s", a
   const server = await startAuthorizationServer();
   const identity = { via: "signed", audiences: ["https://api.acme.example"] };
   const id = await newTenant({ mode: "key+oauth", auth: { issuers: [{ issuer: server.issuer, identity }] } });
-  await injectFaults({ "TenantObject login_keys.published": kind });
+  await injectFaults({ "TenantObject login_keys.listPublicKeys": kind });
   expect((await fetch(`${one().origin}/login/${id}/jwks`)).status).toBe(200);
 });
 

@@ -45,7 +45,7 @@ describe("a text is stored where KV refuses it once", () => {
   });
 
   test("by a tool whose turn to upload was told in an answer that was lost", async () => {
-    await injectFaults({ "ContentObject content.holds": "answer lost", "BODIES put": "KV failed" });
+    await injectFaults({ "ContentObject content.claimUpload": "answer lost", "BODIES put": "KV failed" });
     const { result } = await call("lab_write", { uri: "lab://saved/twice", text: "after two faults" });
     expect(result).toMatchObject({ content: [{ type: "text" }] });
     expect(result).not.toHaveProperty("isError");
@@ -89,7 +89,7 @@ test.each([
   "DirectoryObject lookup",
   "TenantObject policy.read",
   "TenantObject policy.revokeKey",
-  "TenantObject changes.told",
+  "TenantObject changes.pendingCloseMs",
   "TenantObject policy.key",
 ])("a key is made and revoked where %s fails once", async (name) => {
   await injectFaults({ [name]: "failed once" });

@@ -18,7 +18,7 @@ export async function refreshUpstream(context: UpstreamContext, id: string, serv
   if (!upstream) return false;
   const release = await acquireReadSlot(context.tenant);
   try {
-    const request = { ...createRefreshClaim(context, services), by: crypto.randomUUID() };
+    const request = { ...createRefreshClaim(context, services), claimId: crypto.randomUUID() };
     const isClaimed = await createRpcClient(context.stub(), gatewayStore).tryClaim(request, id, context.actor);
     if (isClaimed) {
       await startUpstreamRefresh({ id, upstream }, context);

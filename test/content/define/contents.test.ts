@@ -111,7 +111,7 @@ describe("how long clients may keep it", () => {
   const template = defineTemplate({ uriTemplate: "file:{id}", name: "t", cache: { ttlMs: 5 }, read: ({ id }) => id });
   const host = (cacheScope: "public" | "private") => {
     const made = hostOf(freshTenant());
-    return { ...made, sight: { ...made.access, cacheScope } };
+    return { ...made, access: { ...made.access, cacheScope } };
   };
 
   it("is what the author says, and shared only where everybody sees the same", async () => {

@@ -258,7 +258,7 @@ describe("when KV does not have the body yet", () => {
   it("reads the authority's copy", async () => {
     const { store, log } = await withoutBody();
     expect((await store.read("note:a"))?.text).toBe("text");
-    expect(log).toEqual(["index.get", "kv.get", "index.copy"]);
+    expect(log).toEqual(["index.get", "kv.get", "index.readCopy"]);
   });
 
   it("asks KV again when there is no copy", async () => {

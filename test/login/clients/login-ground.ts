@@ -21,7 +21,7 @@ export function loginGround({ isFull = false } = {}): LoginGround {
   const errors: unknown[] = [];
   const call = async (method: string, [given]: readonly unknown[]) => {
     calls.push(method);
-    if (method === "login.client") return stored.get(String(given)) ?? null;
+    if (method === "login.getClient") return stored.get(String(given)) ?? null;
     const one = given as StoredClient;
     if (!isFull) stored.set(one.client.id, one);
     return !isFull;

@@ -73,7 +73,7 @@ async function runStdio(
   const base = local?.url ?? context.api.base;
   const log = (text: string) => context.log(text);
   const logSkipped = (why: string) => log(`an event of the server is no message, and was skipped: ${why}`);
-  const endpoint = { ...createMcpEndpoint(endpointUrl(base, endpointRef), key), skipped: logSkipped };
+  const endpoint = { ...createMcpEndpoint(endpointUrl(base, endpointRef), key), onSkipped: logSkipped };
   const end = new AbortController();
   const signal = AbortSignal.any([end.signal, terminal.signal]);
   const writer = new MessageWriter(terminal.stdout, signal);
