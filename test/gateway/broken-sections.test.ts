@@ -106,9 +106,9 @@ async function scene() {
     /** How an operator is shown it, after a decision about its definitions. */
     shown: async () => {
       const sectionHashes = new Map((await sections()).map((row) => [String(row["name"]), String(row["hash"])]));
-      const at = { tenant: tenant.id, kept, bodies: env.BODIES, stub: () => tenant.stub };
+      const at = { tenant: tenant.id, storageKey: kept, bodies: env.BODIES, stub: () => tenant.stub };
       await rewriteReviewedSection("a", at);
-      const reports = await reportUpstreams({ ...at, storageKey: kept, document, sectionHashes } as never);
+      const reports = await reportUpstreams({ ...at, document, sectionHashes } as never);
       return reports.get("a")?.state;
     },
   };
