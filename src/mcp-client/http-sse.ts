@@ -185,7 +185,7 @@ class Connection implements HttpSseConnection {
   async #post(text: string, lifecycle: ExchangeLifecycle, options: RequestOptions): Promise<HttpAnswer> {
     this.#openPosts.add(lifecycle);
     try {
-      const request = { method: "POST", headers: {}, body: text, wantsNothing: true } as const;
+      const request = { method: "POST", headers: {}, body: text, isOneWay: true } as const;
       return await exchange(this.#endpoint, request, { ...options, signal: lifecycle.signal });
     } catch (error) {
       if (!(error instanceof McpFault) || httpStatusOf(error.fault) !== 404 || !("http" in error.fault)) throw error;

@@ -97,7 +97,7 @@ class Listener {
     try {
       const { headers, text } = this.#request;
       const posted = { method: "POST", headers, body: text } as const;
-      const options = { signal: this.#cancelSignal.signal, limits: this.#limits, allowance: { lines: this.#lines } };
+      const options = { signal: this.#cancelSignal.signal, limits: this.#limits, streamBudget: { lines: this.#lines } };
       this.#answer = await exchange(this.#endpoint, posted, options);
       const refusal = rpcErrorFault(this.#answer);
       if (refusal) throw refusal;

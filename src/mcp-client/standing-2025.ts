@@ -86,7 +86,7 @@ class GetStreamFollower {
     let openedAt: number | undefined;
     try {
       const request = { headers: sessionHeaders(this.#session), lastEventId: this.#lastEventId };
-      const options = { signal: this.#cancelSignal.signal, limits: this.#limits, allowance: { lines: this.#lines } };
+      const options = { signal: this.#cancelSignal.signal, limits: this.#limits, streamBudget: { lines: this.#lines } };
       this.#stream = await openStream(this.#endpoint, request, options);
       this.#hasBeenOpen = true;
       openedAt = this.#endpoint.clock.now();

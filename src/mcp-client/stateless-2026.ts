@@ -26,7 +26,7 @@ export async function sendNotification2026(
     method: "POST",
     headers,
     body: text,
-    wantsNothing: true,
+    isOneWay: true,
   } as const;
   const answer = await exchange(endpoint, request, options);
   closeAnswer(answer);

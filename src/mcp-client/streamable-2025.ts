@@ -62,7 +62,7 @@ export async function sendOneWay2025(
   text: string,
   options: RequestOptions = {},
 ): Promise<void> {
-  const request = { method: "POST", headers: sessionHeaders(session), body: text, wantsNothing: true } as const;
+  const request = { method: "POST", headers: sessionHeaders(session), body: text, isOneWay: true } as const;
   const answer = await exchange(endpoint, request, options);
   closeAnswer(answer);
   assertAccepted(answer);
@@ -95,7 +95,7 @@ export async function end2025(
 ): Promise<boolean> {
   if (session.id === undefined) return false;
   try {
-    const request = { method: "DELETE", headers: sessionHeaders(session), wantsNothing: true } as const;
+    const request = { method: "DELETE", headers: sessionHeaders(session), isOneWay: true } as const;
     closeAnswer(await exchange(endpoint, request, options));
     return true;
   } catch (error) {

@@ -105,10 +105,10 @@ async function scene() {
     },
     /** How an operator is shown it, after a decision about its definitions. */
     shown: async () => {
-      const leased = new Map((await sections()).map((row) => [String(row["name"]), String(row["hash"])]));
+      const sectionHashes = new Map((await sections()).map((row) => [String(row["name"]), String(row["hash"])]));
       const at = { tenant: tenant.id, kept, bodies: env.BODIES, stub: () => tenant.stub };
       await rewriteReviewedSection("a", at);
-      const reports = await reportUpstreams({ ...at, document, leased } as never);
+      const reports = await reportUpstreams({ ...at, storageKey: kept, document, sectionHashes } as never);
       return reports.get("a")?.state;
     },
   };

@@ -247,7 +247,7 @@ describe("an upstream", () => {
 
 describe("the log", () => {
   const AWAY = { why: "away", afterMs: 0 };
-  const HALF = { lacks: "1 definition is left out" };
+  const HALF = { missing: "1 definition is left out" };
 
   it("has one line when an upstream cannot be read, one when it can again, and none while nothing changes", () =>
     atDesk(({ due, settle, clock }) => {

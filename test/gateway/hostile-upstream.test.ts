@@ -113,7 +113,7 @@ describe("an upstream that says without end that its lists have changed", () => 
         return new Response(told.repeat(500) + answer, { headers: { "content-type": "text/event-stream" } });
       },
     });
-    const soon = await countingCalls(served, "gateway.soon");
+    const soon = await countingCalls(served, "gateway.markStale");
     const ctx = createExecutionContext();
     const response = await worker.fetch(requestTo(served.id, call(1)), env, ctx);
     await response.text();
@@ -182,7 +182,7 @@ describe("a failure of the tenant's object while an upstream is read", () => {
     const tenant = await servedTenant({ mode: "open", maxStalenessMs: 50, upstreams });
     let isBroken = true;
     await aroundCalls(tenant.object, (method, goOn) => {
-      if (method !== "gateway.own" || !isBroken) return goOn();
+      if (method !== "gateway.claimUris" || !isBroken) return goOn();
       isBroken = false;
       throw new Error("disk 7 of the platform");
     });

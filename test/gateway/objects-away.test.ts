@@ -87,7 +87,7 @@ async function whenMissed(ask: Awaited<ReturnType<typeof scene>>, step: string, 
 }
 
 /** What nobody waits for says nothing to the caller. */
-const BESIDE = new Set(["gateway.due"]);
+const BESIDE = new Set(["gateway.claimDue"]);
 const PATIENT = { timeout: 90_000 };
 
 /** What is wanted is longer than any id, which may have three letters in a row by chance. */
@@ -101,7 +101,7 @@ it.each(CASES)("a %s of %s is answered in time, and for what it is", PATIENT, as
   const steps: string[] = [];
   expect((await (await scene(what, name))(faulty(steps))).text).toContain(wanted);
   expect(steps).toContain("policy.lease");
-  expect(steps).toContain(what === "call" ? "results.keep" : "results.take");
+  expect(steps).toContain(what === "call" ? "results.put" : "results.get");
   if (name === "up__long" && what === "call") expect(steps).toContain("policy.sealedSecret");
   const cases = [...new Set(steps)].flatMap((step) => OBJECT_FAULTS.map((fault) => ({ step, fault })));
   const told = await Promise.all(
@@ -116,7 +116,7 @@ it.each(CASES)("a %s of %s is answered in time, and for what it is", PATIENT, as
   const expected = cases.map(({ step, fault }) => {
     if (step === "policy.lease") return { step, fault, status: 503, said: "Service unavailable" };
     // The tool has run: what it said is worth more than that not all of it could be kept.
-    const isBeside = BESIDE.has(step) || step === "results.keep" || (what === "read" && step === "policy.sealedSecret");
+    const isBeside = BESIDE.has(step) || step === "results.put" || (what === "read" && step === "policy.sealedSecret");
     return { step, fault, status: 200, said: isBeside ? "the answer" : "Temporarily unavailable" };
   });
   expect(told).toEqual(expected);

@@ -37,7 +37,9 @@ it.each([-3_600_000, -5000, 0])(
   "an isolate asks again a second later at the soonest, where it is told %i ms",
   async (ms) => {
     const { ground } = scene(async (method) =>
-      method === "gateway.due" ? { claimed: [], next: Date.now() + ms, current: true } : { state: "unchanged" },
+      method === "gateway.claimDue"
+        ? { claimed: [], nextAt: Date.now() + ms, isCurrent: true }
+        : { state: "unchanged" },
     );
     const now = Date.now();
     expect(await refreshDueUpstreams(ground, {})).toBeGreaterThanOrEqual(now + 1000);
@@ -49,7 +51,7 @@ it("an isolate reads what it claimed though removed upstreams cannot be cleared 
   const { ground, read, told } = scene(async (method) => {
     if (method === "sections.remove") throw new Error("Network connection lost.");
     asked += 1;
-    return { claimed: asked === 1 ? ["up"] : [], next: Date.now() + 60_000, current: true };
+    return { claimed: asked === 1 ? ["up"] : [], nextAt: Date.now() + 60_000, isCurrent: true };
   });
   await refreshDueUpstreams(ground, {});
   expect(read).toEqual(["KEY"]);
@@ -59,7 +61,7 @@ it("an isolate reads what it claimed though removed upstreams cannot be cleared 
 it("an isolate clears up again soon where that failed, though nothing is due", async () => {
   const { ground } = scene(async (method) => {
     if (method === "sections.remove") throw new Error("Network connection lost.");
-    return { claimed: [], next: Infinity, current: true };
+    return { claimed: [], nextAt: Infinity, isCurrent: true };
   });
   expect(await refreshDueUpstreams(ground, {})).toBeLessThan(Date.now() + 60_000);
 });
@@ -69,7 +71,7 @@ it("an isolate reads what it claimed while clearing up is not answered", async (
   const { ground, read } = scene(async (method) => {
     if (method === "sections.remove") return new Promise(() => {});
     asked += 1;
-    return { claimed: asked === 1 ? ["up"] : [], next: Date.now() + 60_000, current: true };
+    return { claimed: asked === 1 ? ["up"] : [], nextAt: Date.now() + 60_000, isCurrent: true };
   });
   void refreshDueUpstreams(ground, {});
   await expect.poll(() => read).toEqual(["KEY"]);

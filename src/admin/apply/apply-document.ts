@@ -186,7 +186,7 @@ async function planApply(
   enforceBounds(context, handle, record, own);
   await enforceOperatorSuspensions(context, handle, record, own);
   const names = await getCatalogNames(context, handle, record);
-  const draft = { own, names, before: record.own, basis: record.revision };
+  const draft = { own, names, before: record.own, baseRevision: record.revision };
   const { effective, merged, bases, warnings } = await resolveDocument(context, handle, draft, intent);
   const before = mergeDocuments([handle.tenant.base, record.effective]);
   const deprecated = findDeprecatedNames(before, merged, names, Date.now());

@@ -38,8 +38,8 @@ export function logState({ since, ...change }: StateChange): void {
 /** What a reading found. `was`: what the one before it found; null: none was of this configuration. */
 export function toReadState(
   was: ReadState | null,
-  { why, lacks = null }: { readonly why: string | null; readonly lacks?: string | null },
+  { why, missing = null }: { readonly why: string | null; readonly missing?: string | null },
 ): ReadState {
   if (why !== null) return was === null || was === "unread" ? "unread" : "lastGood";
-  return lacks === null ? "fresh" : "degraded";
+  return missing === null ? "fresh" : "degraded";
 }

@@ -81,7 +81,7 @@ function answerOnStream(
 ): Promise<Response> {
   const sink = createRequestOutput(stream, "2025");
   const runner = sessionCall && createStreamRunner(authorized, sessionCall, { sink, stream });
-  const requesterOption = runner && stream.isAccepted ? { questions: runner } : {};
+  const requesterOption = runner && stream.isAccepted ? { clientRequester: runner } : {};
   const response = handleRequest(authorized, { ...call, sink, ...requesterOption });
   if (runner) connectWhenSlow(runner, response, authorized);
   return respondWhenReady(response, { sink, stream, waitUntil: (work) => authorized.waitUntil(work) });

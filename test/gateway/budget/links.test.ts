@@ -230,7 +230,7 @@ describe("an object that fails while something is kept", () => {
   it.each(OBJECT_FAULTS)("is logged once, and the caller is told to try again: %s", async (fault) => {
     const tenant = await tenantOf();
     const at = { path: tenant.id, token: await keyOf(tenant) };
-    const broken = { ...at, env: faultyEnv(fault, "TenantObject results.keep").env };
+    const broken = { ...at, env: faultyEnv(fault, "TenantObject results.put").env };
     expect((await make(broken)).error?.message).toBe("Temporarily unavailable, try again");
     expect(logged).toEqual(["AppError: busy"]);
     expect((await read(at, uriIn(await make(at)))).result?.contents).toHaveLength(1);
@@ -240,7 +240,7 @@ describe("an object that fails while something is kept", () => {
     expect(Math.max(...rows.map(({ until }) => Number(until)))).toBeLessThanOrEqual(Date.now() + 17 * 60_000);
   });
 
-  it.each(["TenantObject results.look", "TenantObject results.take"])(
+  it.each(["TenantObject results.getInfo", "TenantObject results.get"])(
     "is no reason to say that a resource is not found: %s",
     async (step) => {
       const tenant = await tenantOf();

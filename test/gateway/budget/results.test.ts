@@ -187,7 +187,7 @@ async function write(profiles: TenantDocument["profiles"] = {}): Promise<void> {
 async function keptCalls({ object }: FreshTenant): Promise<() => number> {
   let kept = 0;
   await aroundCalls(object, (method, goOn) => {
-    if (method === "results.keep") kept += 1;
+    if (method === "results.put") kept += 1;
     return goOn();
   });
   return () => kept;

@@ -105,11 +105,11 @@ async function scene(what: "first" | "forgotten") {
 }
 
 const SCENES = [
-  ["that nobody has begun", "first", ["SessionObject.logLevel", "UpstreamObject.claim", "UpstreamObject.keep"]],
+  ["that nobody has begun", "first", ["SessionObject.logLevel", "UpstreamObject.claim", "UpstreamObject.store"]],
   [
     "that the upstream has forgotten",
     "forgotten",
-    ["UpstreamObject.gone", "UpstreamObject.claim", "UpstreamObject.keep"],
+    ["UpstreamObject.invalidate", "UpstreamObject.claim", "UpstreamObject.store"],
   ],
 ] as const;
 const PATIENT = { timeout: 90_000 };
