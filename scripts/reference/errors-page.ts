@@ -74,7 +74,7 @@ function adminTable(): string {
 }
 
 function loginTable(): string {
-  const files = globSync(["login/**/*.ts", "http/login-*.ts"], { cwd: SRC });
+  const files = globSync(["login/**/*.ts"], { cwd: SRC });
   const found = files.flatMap((file) => [...read(file).matchAll(OAUTH)].map(([, code = ""]) => code));
   const codes = [...new Set(found)].toSorted((a, b) => (a < b ? -1 : 1));
   const rows = wordsOf("OAuth error", LOGIN_WORDS, codes).map(([code, words]) => [`\`${code}\``, ...words]);

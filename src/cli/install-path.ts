@@ -5,4 +5,4 @@ import { fileURLToPath } from "node:url";
 
 export const ENTRY = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "main.ts" : "main.js", import.meta.url));
 
-export const PACKAGE_FOLDER = fileURLToPath(new URL("../../..", import.meta.url));
+export const PACKAGE_FOLDER = fileURLToPath(new URL("../..", import.meta.url));

@@ -192,13 +192,13 @@ test("what dist imports is in dist or a dependency", () => {
     .filter((path) => path.endsWith(".js"))
     .flatMap((path) => importsIn(path).map((specifier) => ({ path, specifier })))
     // A program that is shown to people imports for them.
-    .filter(({ path, specifier }) => specifier.startsWith(".") || path !== "dist/protocol/connect/programs.js");
+    .filter(({ path, specifier }) => specifier.startsWith(".") || path !== "dist/connect/recipes/programs.js");
   expect(wanted.length).toBeGreaterThan(50);
   const missing = wanted.filter(({ path, specifier }) =>
     specifier.startsWith(".")
       ? !files.includes(join(dirname(path), specifier))
       : !specifier.startsWith("cloudflare:") &&
-        !(path.startsWith("dist/clients/") && specifier.startsWith("node:")) &&
+        !(path.startsWith("dist/cli/") && specifier.startsWith("node:")) &&
         !(packageOf(specifier) in manifest.dependencies),
   );
   expect(missing).toEqual([]);

@@ -4,7 +4,7 @@ import { globSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { preflight, withOrigin } from "../../src/endpoint/cors.ts";
 
-const READING = ["src/{http,auth,limits,streams}/**/*.ts", "src/gateway/guard/client-headers.ts"];
+const READING = ["src/{app,auth,endpoint,limits,streams}/**/*.ts", "src/gateway/guard/client-headers.ts"];
 const ANSWERING = ["src/{app,endpoint}/**/*.ts"];
 
 function namesIn(files: readonly string[], pattern: RegExp): readonly string[] {

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { experimental_readRawConfig as readToml } from "wrangler";
 import { commandLine } from "../../support/command-line.ts";
 
-const ROOT = join(import.meta.dirname, "../../../..");
+const ROOT = join(import.meta.dirname, "../../..");
 const FILES = [
   "package.json",
   "tsconfig.json",
