@@ -117,7 +117,7 @@ async function ofOthers(target: Target): Promise<Row> {
   const { token } = await target.operator("tenant-admin", [own]);
   const gaveWay: string[] = [];
   const paths = [
-    ...["calls", "usage/calls", "faults", "webhooks", "kept"].map((what) => `/tenants/${other}/${what}`),
+    ...["calls", "usage/calls", "errors", "webhooks", "backup"].map((what) => `/tenants/${other}/${what}`),
     "/errors",
     "/errors?requestId=a",
     "/metrics",

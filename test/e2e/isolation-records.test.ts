@@ -14,7 +14,7 @@ import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";
 const CALLERS = ["own", "scoped", "bound"] as const;
 type Caller = (typeof CALLERS)[number];
 const SECRETS_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
-const NOTED = ["calls", "usage/calls?open=1", "faults", "webhooks", "secrets", "audit"] as const;
+const NOTED = ["calls", "usage/calls?open=1", "errors", "webhooks", "secrets", "audit"] as const;
 
 /** In the arguments of one caller, and nowhere else. */
 const argumentOf = (tenant: TenantName, caller: Caller) => `argument-of-${caller} ${markOf(tenant)}`;
@@ -139,7 +139,7 @@ test("each tenant's administrator reads what was noted of their own, and of no o
       const own = await told(`/tenants/${tenant}/${what}`, tenant);
       expect({ what, status: own.status }).toEqual({ what, status: 200 });
       expectNothingForeign({ tenant, profile: null, principal: "own" }, own.text);
-      if (["calls", "faults", "webhooks"].includes(what)) expect(own.text).toContain(markOf(tenant));
+      if (["calls", "errors", "webhooks"].includes(what)) expect(own.text).toContain(markOf(tenant));
       for (const other of TENANTS.filter((one) => one !== tenant)) {
         // Neither is told whether there is such a tenant.
         const foreign = await told(`/tenants/${other}/${what}`, tenant);
@@ -191,7 +191,7 @@ test("a cursor or a place of another tenant's list shows nothing but one's own",
 test("a webhook's secret is in no answer, to whomever", async () => {
   for (const tenant of TENANTS) {
     await noted(tenant);
-    const paths = [...NOTED, "document", "kept", "", "upstreams", "limits", "webhooks"].map((what) =>
+    const paths = [...NOTED, "document", "backup", "", "upstreams", "limits", "webhooks"].map((what) =>
       `/tenants/${tenant}/${what}`.replace(/\/$/, ""),
     );
     for (const by of [tenant, "root"] as const) {

@@ -138,12 +138,12 @@ const TEST = dedent(`
   // Clients are of either era, and the tool is written once.
   test.each(["2025", "2026"] as const)("words are counted in era %s", async (era) => {
     const ran = await runTool(countWords, { text: "one  two\\nthree" }, { era });
-    expect(ran.faults).toEqual([]);
+    expect(ran.errors).toEqual([]);
     expect(ran.structured).toEqual({ words: 3, characters: 14 });
   });
 
   test("what is no text is refused before the tool sees it", async () => {
-    expect(await runTool(countWords, { text: 7 })).toMatchObject({ isError: true, faults: [] });
+    expect(await runTool(countWords, { text: 7 })).toMatchObject({ isError: true, errors: [] });
   });
 `);
 
