@@ -89,11 +89,11 @@ describe("two isolates", () => {
     const { token } = await keyOf(workers, id);
     for (const worker of [one, two]) await worker.reset();
     const first = await sessionOf(one, { id, token });
-    await expect.poll(() => asked(one)).toEqual(["claim", "keep"]);
+    await expect.poll(() => asked(one)).toEqual(["claim", "store"]);
     expect(await sessionOf(two, { id, token })).toBe(first);
     expect(await asked(two)).toEqual(["claim"]);
     for (const worker of [one, two, one, two]) expect(await sessionOf(worker, { id, token })).toBe(first);
-    expect([await asked(one), await asked(two)]).toEqual([["claim", "keep"], ["claim"]]);
+    expect([await asked(one), await asked(two)]).toEqual([["claim", "store"], ["claim"]]);
     const ids = upstream.ids.get(first) ?? [];
     expect(ids).toHaveLength(6);
     expect(new Set(ids).size).toBe(6);
