@@ -27,11 +27,11 @@ export function admin(...options: readonly never[]): Feature {
   return feature;
 }
 
-function optionsOf({ catalog, tenants, tenantResolver: asked, hooks, path, features }: Deployment): AdminOptions {
+function optionsOf({ catalog, tenants, tenantResolver, hooks, path, features }: Deployment): AdminOptions {
   return {
     catalog,
     tenants,
-    tenantResolver: asked,
+    tenantResolver,
     path,
     features,
     originAllowed: isOriginAllowed,

@@ -62,7 +62,7 @@ export function suspensionNoteOf(
 
 /** The deprecated names of one profile (null: without a profile), by name. */
 export function deprecatedNamesOf(
-  { retired: deprecated }: Policy,
+  { deprecatedNames: deprecated }: Policy,
   kind: DeprecatedName["kind"],
   profile: string | null,
 ): ReadonlyMap<string, DeprecatedName> {

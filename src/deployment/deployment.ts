@@ -97,7 +97,7 @@ export interface CallerContext {
     readonly deployment: Pick<Deployment, "path">;
   };
   /** Values computed from this version of the policy. */
-  readonly derived: Map<unknown, unknown>;
+  readonly memo: Map<unknown, unknown>;
   readonly createRefreshContext: () => RefreshContext;
 }
 
@@ -111,7 +111,7 @@ export interface IdentityContext extends Pick<
   /** Represents the tenant in storage keys (see `storageKey`). */
   readonly storageKey: string;
   readonly context: { readonly placement: Placement; readonly deployment: Pick<Deployment, "catalog"> };
-  readonly snapshot: {
+  readonly cachedPolicy: {
     readonly created: string;
     readonly version: number;
     readonly sections: RefreshContext["sectionHashes"];
@@ -124,7 +124,7 @@ export interface AuthorizedContext {
   readonly principal: Principal;
   readonly view: View;
   readonly document: TenantDocument;
-  readonly snapshot: {
+  readonly cachedPolicy: {
     readonly policy: Policy;
     readonly version: number;
     /** Values computed from this version of the policy. */
@@ -207,7 +207,7 @@ export interface GatewayEnvelope {
   readonly message: unknown;
   /** The same message with the tool's name in this view, by which limits count the call. */
   toLimitedMessage(view: View): unknown;
-  answer(call: McpRequest, visit: EnvelopeContext): CallOutcome | Promise<CallOutcome>;
+  answer(call: McpRequest, context: EnvelopeContext): CallOutcome | Promise<CallOutcome>;
 }
 
 /** Input of an operator's operations on a tenant's upstreams. */
@@ -423,7 +423,7 @@ export interface BuiltInFeature extends Feature {
   /** The one feature that records calls. */
   readonly callAudit?: (stub: TenantStub) => CallAuditReader;
   /** The one feature that notifies people of events; it does not delay the call that triggers one. */
-  readonly emitEvent?: (requestScope: RequestScope, news: TenantEvent) => void;
+  readonly emitEvent?: (requestScope: RequestScope, event: TenantEvent) => void;
   /** The same feature. */
   readonly webhooks?: WebhookOperations;
   /** The one feature with HTML pages, shown to browsers where other clients get JSON. */

@@ -63,11 +63,11 @@ export class TenantResolver {
   }
 
   /** The result since this lease began. */
-  getForLease(snapshot: CachedPolicy): Tenant<NewResource> | undefined {
-    const resolution = this.#resolutionIn(snapshot);
+  getForLease(cachedPolicy: CachedPolicy): Tenant<NewResource> | undefined {
+    const resolution = this.#resolutionIn(cachedPolicy);
     // A result that is ahead by more than a lease means that the clock was set back since.
-    const ahead = resolution ? resolution.validUntil - snapshot.validUntil : -1;
-    return ahead >= 0 && ahead <= snapshot.leaseMs ? resolution?.tenant : undefined;
+    const ahead = resolution ? resolution.validUntil - cachedPolicy.validUntil : -1;
+    return ahead >= 0 && ahead <= cachedPolicy.leaseMs ? resolution?.tenant : undefined;
   }
 
   /** Whether a call for this name is running: until it ends, the name may turn out to exist. */
@@ -86,12 +86,12 @@ export class TenantResolver {
   /**
    * Resolves the tenant under a current lease. A change that is announced later triggers another call after this one.
    */
-  async resolveUnderLease(snapshot: CachedPolicy, env: object): Promise<ResolvedTenant> {
-    const { memo: derived, tenant } = snapshot;
-    return tenantFlightFor(this.#flightsByVersion, derived).runNext(async () => {
+  async resolveUnderLease(cachedPolicy: CachedPolicy, env: object): Promise<ResolvedTenant> {
+    const { memo, tenant } = cachedPolicy;
+    return tenantFlightFor(this.#flightsByVersion, memo).runNext(async () => {
       // A result requested now is valid under each lease granted before, so also under the one that ends last.
       const last = peekPolicy(tenant);
-      const latest = last?.memo === derived && last.validUntil > snapshot.validUntil ? last : snapshot;
+      const latest = last?.memo === memo && last.validUntil > cachedPolicy.validUntil ? last : cachedPolicy;
       const previous = this.#resolutionIn(latest);
       return this.#store(latest, previous, await this.#runCallback(tenant, env));
     });
@@ -100,10 +100,10 @@ export class TenantResolver {
   /**
    * Keeps the result for a new lease if the policy's version is the same: then nobody has called `changed` meanwhile.
    */
-  renew(before: CachedPolicy, snapshot: CachedPolicy): void {
+  renew(before: CachedPolicy, cachedPolicy: CachedPolicy): void {
     const resolution = this.#resolutionIn(before);
-    if (!resolution || before.version !== snapshot.version || before.created !== snapshot.created) return;
-    snapshot.memo.set(this, { ...resolution, validUntil: snapshot.validUntil } satisfies LeasedResolution);
+    if (!resolution || before.version !== cachedPolicy.version || before.created !== cachedPolicy.created) return;
+    cachedPolicy.memo.set(this, { ...resolution, validUntil: cachedPolicy.validUntil } satisfies LeasedResolution);
   }
 
   /** Wraps errors, so that they name the function and the tenant. */
@@ -116,14 +116,14 @@ export class TenantResolver {
     }
   }
 
-  #store(snapshot: CachedPolicy, previous: LeasedResolution | undefined, resolved: ResolvedTenant): ResolvedTenant {
+  #store(cachedPolicy: CachedPolicy, previous: LeasedResolution | undefined, resolved: ResolvedTenant): ResolvedTenant {
     if (!resolved) return undefined;
-    const { memo: derived, validUntil } = snapshot;
+    const { memo, validUntil } = cachedPolicy;
     // A call that started later, under a newer lease, and finished sooner has the newer result.
-    const before = this.#resolutionIn(snapshot);
+    const before = this.#resolutionIn(cachedPolicy);
     if (before && before !== previous && before.resolvedUntil >= validUntil) return before.tenant;
-    const tenant = this.#reuseUnchanged(snapshot, resolved);
-    derived.set(this, { tenant, resolvedUntil: validUntil, validUntil: validUntil } satisfies LeasedResolution);
+    const tenant = this.#reuseUnchanged(cachedPolicy, resolved);
+    memo.set(this, { tenant, resolvedUntil: validUntil, validUntil: validUntil } satisfies LeasedResolution);
     return tenant;
   }
 
@@ -131,23 +131,20 @@ export class TenantResolver {
    * An unchanged definition keeps its object, and everything computed from it. Functions are not part of the JSON, so
    * they are copied over.
    */
-  #reuseUnchanged(
-    { catalogMemo: offers, tenant: id }: CachedPolicy,
-    resolved: Tenant<NewResource>,
-  ): Tenant<NewResource> {
+  #reuseUnchanged({ catalogMemo, tenant: id }: CachedPolicy, resolved: Tenant<NewResource>): Tenant<NewResource> {
     const text = JSON.stringify(resolved.definition);
-    const before = this.#declaredByCatalog.get(offers);
+    const before = this.#declaredByCatalog.get(catalogMemo);
     if (before?.text === text) {
       Object.assign(before.tenant.definition ?? {}, { around: undefined, ...resolved.definition });
       return before.tenant;
     }
-    this.#declaredByCatalog.set(offers, { tenant: resolved, text });
+    this.#declaredByCatalog.set(catalogMemo, { tenant: resolved, text });
     addTextCost(id, text.length - (before?.text.length ?? 0));
     return resolved;
   }
 
-  #resolutionIn(snapshot: CachedPolicy | undefined): LeasedResolution | undefined {
-    return snapshot?.memo.get(this) as LeasedResolution | undefined;
+  #resolutionIn(cachedPolicy: CachedPolicy | undefined): LeasedResolution | undefined {
+    return cachedPolicy?.memo.get(this) as LeasedResolution | undefined;
   }
 }
 

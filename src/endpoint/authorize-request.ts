@@ -52,10 +52,10 @@ export async function authorizeRequest(
 ): AuthorizationResult {
   // Other requests' keys may have evicted this key from the isolate's cache: a missing grant is not a rejection.
   const isUsable = policy && isCredentialChecked(policy, context.target.credential);
-  const snapshot = isUsable ? policy : await getTenantPolicy(context, minPolicyRevision);
-  if (isFailure(snapshot)) return snapshot;
+  const cachedPolicy = isUsable ? policy : await getTenantPolicy(context, minPolicyRevision);
+  if (isFailure(cachedPolicy)) return cachedPolicy;
   const { tenantResult } = context.target;
-  return isFailure(tenantResult) ? tenantResult : authorizeUnderPolicy(context, tenantResult, snapshot);
+  return isFailure(tenantResult) ? tenantResult : authorizeUnderPolicy(context, tenantResult, cachedPolicy);
 }
 
 /**
@@ -75,32 +75,33 @@ type AuthorizationResult = Promise<AuthorizedRequest | Failure>;
 async function authorizeUnderPolicy(
   context: RequestContext,
   tenant: Tenant<NewResource>,
-  snapshot: CachedPolicy,
+  cachedPolicy: CachedPolicy,
   isSecondAttempt = false,
 ): AuthorizationResult {
-  const derived = getEffectivePolicy(context, tenant, snapshot);
-  const { document, resolvePrincipal } = derived;
+  const effectivePolicy = getEffectivePolicy(context, tenant, cachedPolicy);
+  const { document, resolvePrincipal } = effectivePolicy;
   const { profile, credential, isOwnHostname: isHosted } = context.target;
   if (isHosted && hasReleasedHostname(context, document)) return noEndpoint(context);
   const principal =
     credential.kind === "app"
       ? resolveAppPrincipal(context, credential.user, document)
-      : principalOf(snapshot, credential, {
+      : principalOf(cachedPolicy, credential, {
           profile,
           mode: document.mode ?? "open",
           acceptsUsers: resolvePrincipal !== undefined,
         });
-  const tenantState = { tenant, snapshot, derived };
+  const tenantState = { tenant, cachedPolicy, effectivePolicy };
   if (!resolvePrincipal) return authorizeAs(context, tenantState, principal);
-  const createRefresh = () => createRefreshContext(context, snapshot, document);
+  const createRefresh = () => createRefreshContext(context, cachedPolicy, document);
   const resolvedPrincipal = await resolvePrincipal({
     principalResult: principal,
     document,
     context,
-    derived: snapshot.memo,
+    memo: cachedPolicy.memo,
     createRefreshContext: createRefresh,
   });
-  if (!isFailure(resolvedPrincipal) || isLeased(snapshot)) return authorizeAs(context, tenantState, resolvedPrincipal);
+  if (!isFailure(resolvedPrincipal) || isLeased(cachedPolicy))
+    return authorizeAs(context, tenantState, resolvedPrincipal);
   // The lease ended while the principal was being resolved. A request must not be rejected by a policy that may no
   // longer be current.
   return isSecondAttempt ? tenantUnavailable() : reauthorizeOnce(context, tenant);
@@ -119,42 +120,42 @@ async function reauthorizeOnce(context: RequestContext, tenant: Tenant<NewResour
 
 interface TenantState {
   readonly tenant: Tenant<NewResource>;
-  readonly snapshot: CachedPolicy;
-  readonly derived: EffectivePolicy;
+  readonly cachedPolicy: CachedPolicy;
+  readonly effectivePolicy: EffectivePolicy;
 }
 
 async function authorizeAs(
   context: RequestContext,
-  { tenant, snapshot, derived }: TenantState,
+  { tenant, cachedPolicy, effectivePolicy }: TenantState,
   principalResult: Principal | Failure,
 ): AuthorizationResult {
-  const { document, limits } = derived;
-  const tendBy = (time: number) => scheduleRefresh(context, { tenant, snapshot, derived }, time);
+  const { document, limits } = effectivePolicy;
+  const refreshBy = (time: number) => scheduleRefresh(context, { tenant, cachedPolicy, effectivePolicy }, time);
   const { profile } = context.target;
-  const principal = checkPrincipal(context, snapshot.policy, document, principalResult);
+  const principal = checkPrincipal(context, cachedPolicy.policy, document, principalResult);
   if (isFailure(principal)) return principal;
   context.maxBodyBytes = document.limits?.bodyBytes ?? getDefaultBodyBytes(context.deployment, context.env);
-  if (shouldRefresh(snapshot)) refreshInBackground(context, tenant, snapshot);
-  if (derived.refreshAt <= Date.now()) refreshFeatures(context, snapshot, derived);
+  if (shouldRefresh(cachedPolicy)) refreshInBackground(context, tenant, cachedPolicy);
+  if (effectivePolicy.refreshAt <= Date.now()) refreshFeatures(context, cachedPolicy, effectivePolicy);
   const { catalog } = context.deployment;
   const hidden = catalog.guarded && getHidden({ catalog, document, tenant }, context, { profile, principal });
   const { scopes, narrowing } = principal;
   const key = viewKey({ profile, scopes, restrictions: narrowing, hidden });
-  const catalogCache = getCatalogCache(context, tenant, snapshot);
+  const catalogCache = getCatalogCache(context, tenant, cachedPolicy);
   let view = catalogCache.views.get(key);
   if (!view) {
-    const catalogOfTenant = catalogCache.catalog ?? (await loadCatalog(context, tenant, snapshot, catalogCache));
+    const catalogOfTenant = catalogCache.catalog ?? (await loadCatalog(context, tenant, cachedPolicy, catalogCache));
     view = createView(catalogOfTenant, { profile, scopes, restrictions: narrowing, hidden });
     catalogCache.views.set(key, view);
   }
   return new AuthorizedRequest({
     context,
-    snapshot,
+    cachedPolicy,
     principal,
     view,
     document,
     limits,
-    refreshBy: tendBy,
+    refreshBy,
     reauthorize: authorizeRequest,
   });
 }
@@ -226,9 +227,9 @@ const INCOMPLETE_MS = 5_000;
 function getEffectivePolicy(
   { deployment }: RequestContext,
   tenant: Tenant<NewResource>,
-  { memo: derived, policy }: CachedPolicy,
+  { memo, policy }: CachedPolicy,
 ): EffectivePolicy {
-  const cached = derived.get(deployment) as EffectivePolicy | undefined;
+  const cached = memo.get(deployment) as EffectivePolicy | undefined;
   const { definition } = tenant;
   if (cached && cached.definition === definition) return cached;
   const document = mergedDocument(tenant, policy);
@@ -240,16 +241,16 @@ function getEffectivePolicy(
       document.auth && deployment.features.find(({ resolvePrincipal }) => resolvePrincipal)?.resolvePrincipal,
     refreshAt: deployment.features.some((feature) => feature.refresh) ? 0 : Infinity,
   };
-  derived.set(deployment, effective);
+  memo.set(deployment, effective);
   return effective;
 }
 
 function getCatalogCache(
   { deployment }: RequestContext,
   { definition }: Tenant<NewResource>,
-  { catalogMemo: offers }: CachedPolicy,
+  { catalogMemo }: CachedPolicy,
 ): CatalogCache {
-  const cached = offers.get(deployment) as CatalogCache | undefined;
+  const cached = catalogMemo.get(deployment) as CatalogCache | undefined;
   const isSameDefinition = cached && cached.definition === definition;
   if (isSameDefinition && (cached.validUntil === Infinity || isUnexpired(cached.validUntil, INCOMPLETE_MS, Date.now())))
     return cached;
@@ -259,7 +260,7 @@ function getCatalogCache(
     views: new LruMap(MAX_ITEMS_IN_VIEWS, countItems),
     validUntil: Infinity,
   };
-  offers.set(deployment, fresh);
+  catalogMemo.set(deployment, fresh);
   return fresh;
 }
 
@@ -270,26 +271,29 @@ const REFRESH_TIMEOUT_MS = 30_000;
 export async function createViewFor(
   context: RequestContext,
   tenant: Tenant<NewResource>,
-  snapshot: CachedPolicy,
+  cachedPolicy: CachedPolicy,
   subject: ViewSubject,
 ): Promise<View> {
-  const catalogCache = getCatalogCache(context, tenant, snapshot);
-  const catalog = catalogCache.catalog ?? (await loadCatalog(context, tenant, snapshot, catalogCache));
+  const catalogCache = getCatalogCache(context, tenant, cachedPolicy);
+  const catalog = catalogCache.catalog ?? (await loadCatalog(context, tenant, cachedPolicy, catalogCache));
   const { scopes } = subject.principal;
   return createView(catalog, { profile: subject.profile, scopes, hidden: getHidden(catalog, context, subject) });
 }
 
 /** Runs in the background: no request waits for it. */
-function refreshFeatures(context: RequestContext, snapshot: CachedPolicy, derived: EffectivePolicy): void {
+function refreshFeatures(context: RequestContext, cachedPolicy: CachedPolicy, effectivePolicy: EffectivePolicy): void {
   const { features } = context.deployment;
-  const refreshDeadline = (derived.refreshAt = Date.now() + REFRESH_TIMEOUT_MS);
-  const refreshContext = createRefreshContext(context, snapshot, derived.document);
+  const refreshDeadline = (effectivePolicy.refreshAt = Date.now() + REFRESH_TIMEOUT_MS);
+  const refreshContext = createRefreshContext(context, cachedPolicy, effectivePolicy.document);
   const refreshed = Promise.all(features.map(async (feature) => feature.refresh?.(refreshContext) ?? Infinity));
   context.waitUntil(
     refreshed.then(
       (times) => {
         // An earlier refresh may have been scheduled meanwhile, without the features knowing.
-        derived.refreshAt = Math.min(...times, derived.refreshAt < refreshDeadline ? derived.refreshAt : Infinity);
+        effectivePolicy.refreshAt = Math.min(
+          ...times,
+          effectivePolicy.refreshAt < refreshDeadline ? effectivePolicy.refreshAt : Infinity,
+        );
       },
       (error: unknown) => {
         context.onError(error);
@@ -305,8 +309,8 @@ const REFRESH_MAX_WAIT_MS = 10_000;
  * Refreshes the features at `time` (milliseconds since the epoch), in the background, unless they were refreshed
  * meanwhile.
  */
-function scheduleRefresh(context: RequestContext, { tenant, derived }: TenantState, time: number): void {
-  derived.refreshAt = Math.min(derived.refreshAt, time);
+function scheduleRefresh(context: RequestContext, { tenant, effectivePolicy }: TenantState, time: number): void {
+  effectivePolicy.refreshAt = Math.min(effectivePolicy.refreshAt, time);
   const waitMs = Math.max(0, time - Date.now());
   if (waitMs > REFRESH_MAX_WAIT_MS) return;
   const delay = new Promise<void>((resolve) => {
@@ -314,23 +318,23 @@ function scheduleRefresh(context: RequestContext, { tenant, derived }: TenantSta
   });
   context.waitUntil(
     delay.then(async () => {
-      if (derived.refreshAt > Date.now()) return;
+      if (effectivePolicy.refreshAt > Date.now()) return;
       // The document or a suspension may have changed during the wait: authorize again, and refresh under the current
       // policy.
       const authorized = await authorizeRequest(context);
       if (isFailure(authorized)) return;
-      const currentPolicy = getEffectivePolicy(context, tenant, authorized.snapshot);
-      if (currentPolicy !== derived) refreshFeatures(context, authorized.snapshot, currentPolicy);
+      const currentPolicy = getEffectivePolicy(context, tenant, authorized.cachedPolicy);
+      if (currentPolicy !== effectivePolicy) refreshFeatures(context, authorized.cachedPolicy, currentPolicy);
     }),
   );
 }
 
 export function createRefreshContext(
   context: RequestContext,
-  snapshot: CachedPolicy,
+  cachedPolicy: CachedPolicy,
   document: TenantDocument,
 ): RefreshContext {
-  const { tenant, created, version, sections } = snapshot;
+  const { tenant, created, version, sections } = cachedPolicy;
   return {
     tenant,
     placement: context.placement,
@@ -341,7 +345,7 @@ export function createRefreshContext(
     server: context.deployment.catalog.server,
     env: context.env as unknown as Bindings,
     stub: () => context.stub(created),
-    secret: (name) => readSecret({ env: context.env, snapshot, stub: () => context.stub(created) }, name),
+    secret: (name) => readSecret({ env: context.env, cachedPolicy, stub: () => context.stub(created) }, name),
     onError: (error) => {
       context.onError(error);
     },
@@ -351,20 +355,20 @@ export function createRefreshContext(
 async function loadCatalog(
   context: RequestContext,
   tenant: Tenant<NewResource>,
-  snapshot: CachedPolicy,
+  cachedPolicy: CachedPolicy,
   catalogCache: CatalogCache,
 ): Promise<TenantCatalog> {
   const { catalog, features } = context.deployment;
-  const { sources, isComplete } = await loadFeatureSources(features, mergedDocument(tenant, snapshot.policy), {
+  const { sources, isComplete } = await loadFeatureSources(features, mergedDocument(tenant, cachedPolicy.policy), {
     tenant: tenant.id,
     server: catalog.server,
-    sectionHashes: snapshot.sections,
+    sectionHashes: cachedPolicy.sections,
     bodies: context.env.BODIES,
-    storageKey: storageKey(tenant.id, snapshot.created),
-    stub: () => context.stub(snapshot.created),
+    storageKey: storageKey(tenant.id, cachedPolicy.created),
+    stub: () => context.stub(cachedPolicy.created),
   });
   if (!isComplete) catalogCache.validUntil = Date.now() + INCOMPLETE_MS;
-  return (catalogCache.catalog = createTenantCatalog(catalog, tenant, snapshot, sources));
+  return (catalogCache.catalog = createTenantCatalog(catalog, tenant, cachedPolicy, sources));
 }
 
 /** Whether the principal has access. */
@@ -408,8 +412,8 @@ function principalOf(
   // On an open tenant, a credential that is not one of our keys was meant for another server. A rejection would make
   // clients look for a login.
   if (mode === "open" && isUnrecognized(credential)) return ANONYMOUS;
-  const memo = cacheKeyOf(credential);
-  const grant = memo === undefined ? undefined : keys.get(memo);
+  const cacheKey = cacheKeyOf(credential);
+  const grant = cacheKey === undefined ? undefined : keys.get(cacheKey);
   // A user's token is for one endpoint, and only the feature that issued it knows which.
   if (grant?.person && !acceptsUsers) return unauthorized(credential);
   if (!grant || (mode === "oauth" && !grant.person) || (grant.expires !== null && grant.expires <= Date.now()))

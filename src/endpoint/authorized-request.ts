@@ -30,7 +30,7 @@ const RESERVED_FRACTION = 4;
 
 export interface AuthorizationGrant {
   readonly context: RequestContext;
-  readonly snapshot: CachedPolicy;
+  readonly cachedPolicy: CachedPolicy;
   readonly principal: Principal;
   readonly view: View;
   readonly document: TenantDocument;
@@ -41,9 +41,9 @@ export interface AuthorizationGrant {
 }
 
 export class AuthorizedRequest implements RequestScope, SessionCaller {
-  readonly kind = "entered";
+  readonly kind = "authorized";
   readonly context: RequestContext;
-  readonly snapshot: CachedPolicy;
+  readonly cachedPolicy: CachedPolicy;
   readonly principal: Principal;
   readonly view: View;
   readonly document: TenantDocument;
@@ -54,9 +54,18 @@ export class AuthorizedRequest implements RequestScope, SessionCaller {
 
   readonly #reauthorize: AuthorizationGrant["reauthorize"];
 
-  constructor({ context, snapshot, principal, view, document, limits, refreshBy, reauthorize }: AuthorizationGrant) {
+  constructor({
+    context,
+    cachedPolicy,
+    principal,
+    view,
+    document,
+    limits,
+    refreshBy,
+    reauthorize,
+  }: AuthorizationGrant) {
     this.context = context;
-    this.snapshot = snapshot;
+    this.cachedPolicy = cachedPolicy;
     this.principal = principal;
     this.view = view;
     this.document = document;
@@ -69,7 +78,7 @@ export class AuthorizedRequest implements RequestScope, SessionCaller {
 
   /** Whether the lease is still valid. Until it ends, no withdrawal made since its start is acknowledged to anybody. */
   get isLeased(): boolean {
-    return isLeased(this.snapshot);
+    return isLeased(this.cachedPolicy);
   }
 
   /**
@@ -80,7 +89,7 @@ export class AuthorizedRequest implements RequestScope, SessionCaller {
     if (this.isLeased) return undefined;
     const reauthorized = await this.#reauthorize(this.context);
     if (isFailure(reauthorized)) return reauthorized;
-    if (reauthorized.snapshot.version === this.snapshot.version && reauthorized.document === this.document)
+    if (reauthorized.cachedPolicy.version === this.cachedPolicy.version && reauthorized.document === this.document)
       return undefined;
     return checkStillVisible(call, reauthorized) ?? checkDocument?.(reauthorized.document);
   }
@@ -96,7 +105,7 @@ export class AuthorizedRequest implements RequestScope, SessionCaller {
     return this.context.tenant;
   }
   get created(): TenantUid {
-    return this.snapshot.created;
+    return this.cachedPolicy.created;
   }
   get tenantRef(): RequestScope["tenantRef"] {
     return { id: this.tenant, placement: this.context.placement, uid: this.created };
@@ -125,11 +134,11 @@ export class AuthorizedRequest implements RequestScope, SessionCaller {
   }
   get around(): RequestScope["around"] {
     const { deployment, target } = this.context;
-    const of = isFailure(target.tenantResult)
+    const tenantAround = isFailure(target.tenantResult)
       ? undefined
       : (target.tenantResult.definition?.around as Around | undefined);
-    if (!deployment.around && !of) return undefined;
-    return [deployment.around, of].filter((one) => one !== undefined);
+    if (!deployment.around && !tenantAround) return undefined;
+    return [deployment.around, tenantAround].filter((one) => one !== undefined);
   }
   clientHeader(name: string): string | null {
     return this.context.request.headers.get(name);
@@ -146,10 +155,10 @@ export class AuthorizedRequest implements RequestScope, SessionCaller {
     return this.context.env;
   }
   get ring(): KeyRing {
-    return this.snapshot.ring;
+    return this.cachedPolicy.ring;
   }
   get endedSessions(): CachedPolicy["endedSessions"] {
-    return this.snapshot.endedSessions;
+    return this.cachedPolicy.endedSessions;
   }
   get hooks(): Hooks {
     return this.context.hooks;
@@ -187,15 +196,15 @@ export class AuthorizedRequest implements RequestScope, SessionCaller {
   }
 
   resources(): ResourceStore {
-    const { view: sight, limits } = this;
+    const { view, limits } = this;
     return createViewStore(
-      { storageKey: this.storageKey, access: sight, limits, bodies: this.env.BODIES },
+      { storageKey: this.storageKey, access: view, limits, bodies: this.env.BODIES },
       this.contentStub(),
     );
   }
 
   secret(name: string): Promise<string | undefined> {
-    return readSecret({ env: this.env, snapshot: this.snapshot, stub: () => this.stub() }, name);
+    return readSecret({ env: this.env, cachedPolicy: this.cachedPolicy, stub: () => this.stub() }, name);
   }
 
   stub(): TenantStub {
@@ -203,7 +212,7 @@ export class AuthorizedRequest implements RequestScope, SessionCaller {
   }
 
   contentStub(): TenantStub {
-    return this.context.contentStub(this.snapshot.created);
+    return this.context.contentStub(this.cachedPolicy.created);
   }
 
   waitUntil(work: Promise<unknown>): void {

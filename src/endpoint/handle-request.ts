@@ -59,11 +59,11 @@ function checkResultSize(
   const { json } = encoded;
   if (!isWithin(json, authorized.limits.resultBytes)) return encodeFailure(id, resultTooLong(authorized), era);
   if (json.length <= SMALL_BYTES) return encoded;
-  const holder = authorized.context.clientAddress;
+  const clientAddress = authorized.context.clientAddress;
   // One client's response may take more than half of the whole budget, but not another client's share: the client's
   // earlier reservations count twice.
-  return MEMORY_BUDGET.fits(json.length + MEMORY_BUDGET.reservedFor(holder))
-    ? { ...encoded, clientAddress: holder }
+  return MEMORY_BUDGET.fits(json.length + MEMORY_BUDGET.reservedFor(clientAddress))
+    ? { ...encoded, clientAddress }
     : encodeFailure(id, NO_MEMORY, era);
 }
 

@@ -172,7 +172,7 @@ export function openNotifications(authorized: AuthorizedRequest, options: Stream
     },
   });
   const feed: ChangeFeed = new ChangeFeed({
-    connect: async (again) => {
+    connect: async (isReconnect) => {
       const owner = await authorized.context.ownerOf(authorized.principal.id);
       shard = sessionStubs.shardFor(options.listener.session);
       return sessionStubs.openHubSocket(shard, {
@@ -180,7 +180,7 @@ export function openNotifications(authorized: AuthorizedRequest, options: Stream
         since,
         owner,
         most: authorized.limits.streams,
-        again,
+        again: isReconnect,
       });
     },
     listen: (from) => listenSince(authorized, shard, from),
@@ -255,12 +255,12 @@ async function listenSince(
 }
 
 async function streamAccessOf(authorized: AuthorizedRequest, interests: SourceSubscriptions): Promise<StreamAccess> {
-  const { view, snapshot } = authorized;
+  const { view, cachedPolicy } = authorized;
   interests.setSources(view.sources, authorized);
   const mayLook = createPatternBudget(view.resourcePatterns);
   return {
     digests: await digestsOf(view),
-    leaseMs: snapshot.validUntil - Date.now(),
+    leaseMs: cachedPolicy.validUntil - Date.now(),
     canSee: (uri) => view.resourcesByUri.has(uri) || (mayLook(uri) && view.sees(uri)),
   };
 }

@@ -98,12 +98,9 @@ export function tenantOutside(location: TenantLocation): TenantOutside {
   const store = async () => {
     const authorized = await authorizeAsPrincipal(location, SYSTEM_PRINCIPAL);
     // Resources that the author hides from callers are visible to the author.
-    const { resourcePatterns: _hidden, ...sight } = authorized.view;
+    const { resourcePatterns: _hidden, ...access } = authorized.view;
     const { storageKey, limits } = authorized;
-    return createViewStore(
-      { storageKey, access: sight, limits, bodies: authorized.env.BODIES },
-      authorized.contentStub(),
-    );
+    return createViewStore({ storageKey, access, limits, bodies: authorized.env.BODIES }, authorized.contentStub());
   };
   type Any = (...args: unknown[]) => Promise<unknown>;
   const resources = STORE_METHODS.map((name) => [

@@ -39,9 +39,9 @@ export async function rateLimit(authorized: AuthorizedRequest, value: unknown): 
 async function limitAndCheckStepUp(authorized: AuthorizedRequest, value: unknown): Promise<RateLimitResult> {
   const result = await limitByCount(authorized, value);
   if (!authorized.document.auth) return result;
-  const { requireStepUp: asks } = authorized.context.deployment.features.find((feature) => feature.requireStepUp) ?? {};
+  const { requireStepUp } = authorized.context.deployment.features.find((feature) => feature.requireStepUp) ?? {};
   // A request for another credential has an HTTP status, which applies to the whole body: nothing in it runs.
-  return asks?.(authorized, value) ?? result;
+  return requireStepUp?.(authorized, value) ?? result;
 }
 
 async function limitByCount(authorized: AuthorizedRequest, value: unknown): Promise<RateLimitResult> {
@@ -141,7 +141,7 @@ function defaultLimitsOf({ catalog }: Deployment): EffectiveLimits {
   return limits;
 }
 
-function callerOf({ tenant, principal, context, limits, snapshot: { created } }: AuthorizedRequest): DailyCaller {
+function callerOf({ tenant, principal, context, limits, cachedPolicy: { created } }: AuthorizedRequest): DailyCaller {
   const isAnonymous = principal.kind === "anonymous";
   return { tenant, created, id: isAnonymous ? context.clientAddress : principal.id, isAnonymous, limits };
 }
@@ -242,5 +242,5 @@ export function notifyLimitExceeded(
   authorized: AuthorizedRequest,
   exceeded: Pick<LimitRejection, "name" | "most">,
 ): void {
-  for (const { onLimitExceeded: limitMet } of authorized.context.deployment.features) limitMet?.(authorized, exceeded);
+  for (const { onLimitExceeded } of authorized.context.deployment.features) onLimitExceeded?.(authorized, exceeded);
 }

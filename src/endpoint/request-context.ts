@@ -150,35 +150,35 @@ export class RequestContext implements ObservedContext {
   }
 
   /**
-   * A stub of the tenant object, usable in one request only. Without `incarnation`, the stub reaches the current holder
+   * A stub of the tenant object, usable in one request only. Without `uid`, the stub reaches the current holder
    * of the name.
    */
-  stub(incarnation: TenantUid = ANY_UID): TenantStub {
+  stub(uid: TenantUid = ANY_UID): TenantStub {
     this.subrequestCount += 1;
-    return stubOf(this.env, { id: this.tenant, placement: this.placement, uid: incarnation });
+    return stubOf(this.env, { id: this.tenant, placement: this.placement, uid });
   }
 
   /** The same for the object that stores the tenant's content. */
-  contentStub(incarnation: TenantUid): TenantStub {
+  contentStub(uid: TenantUid): TenantStub {
     this.subrequestCount += 1;
-    return contentStubOf(this.env, { id: this.tenant, placement: this.placement, uid: incarnation });
+    return contentStubOf(this.env, { id: this.tenant, placement: this.placement, uid });
   }
 
   /**
    * Whether a lease belongs to the tenant that had the name when the request arrived. After a long body or stream, a
    * request must not be authorized for another tenant that has taken the name since.
    */
-  isSameTenant(incarnation: TenantUid): boolean {
-    this.#tenantUid ??= incarnation;
-    return this.#tenantUid === incarnation;
+  isSameTenant(uid: TenantUid): boolean {
+    this.#tenantUid ??= uid;
+    return this.#tenantUid === uid;
   }
 
   /** Whether the tenant's definition is known for this lease. A definition in the author's code never changes. */
-  isTenantResolved(snapshot: CachedPolicy): boolean {
+  isTenantResolved(cachedPolicy: CachedPolicy): boolean {
     const { tenantResolver } = this.deployment;
     const { tenantResult } = this.target;
     if (!tenantResolver || isFailure(tenantResult) || !tenantResult.definition) return true;
-    const resolved = tenantResolver.getForLease(snapshot);
+    const resolved = tenantResolver.getForLease(cachedPolicy);
     if (resolved) this.target.tenantResult = resolved;
     return resolved !== undefined;
   }

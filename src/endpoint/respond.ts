@@ -45,18 +45,18 @@ export function respondAnswer({
   status,
   error,
   retryAfter,
-  met: exceeded,
+  exceeded,
   challenge,
-  clientAddress: holder,
+  clientAddress,
 }: EncodedResponse): Response {
-  if (status === 200 && retryAfter === undefined) return new Response(createBody(json, holder), JSON_INIT);
+  if (status === 200 && retryAfter === undefined) return new Response(createBody(json, clientAddress), JSON_INIT);
   const headers = {
     ...JSON_HEADERS,
     ...(retryAfter !== undefined && { "retry-after": String(retryAfter) }),
     ...((challenge ?? status === 401) && { "www-authenticate": challenge ?? BEARER_CHALLENGE }),
     ...(exceeded && limitHeaders(exceeded, retryAfter)),
   };
-  const response = new Response(createBody(json, holder), { status, headers });
+  const response = new Response(createBody(json, clientAddress), { status, headers });
   if (error) errorKeys.set(response, error);
   return response;
 }
@@ -124,10 +124,10 @@ const encoder = new TextEncoder();
  * Sends a large response as fast as its client reads it, and counts its bytes in the memory budget until then; a client
  * that reads nothing is disconnected. A short response is sent directly: connection buffers are not counted.
  */
-function createBody(json: string, holder?: string): string | ReadableStream<Uint8Array> {
+function createBody(json: string, clientAddress?: string): string | ReadableStream<Uint8Array> {
   if (json.length <= SMALL_BYTES) return json;
   const bytes = encoder.encode(json);
-  const reservation = MEMORY_BUDGET.createReservation(holder);
+  const reservation = MEMORY_BUDGET.createReservation(clientAddress);
   reservation.resize(bytes.byteLength, true);
   let at = 0;
   let timer: Timer;

@@ -207,9 +207,9 @@ function mayAdmitWithoutKey(
 async function isOriginAllowedByTenant(context: RequestContext, origin: string | null): Promise<boolean> {
   const { request, deployment } = context;
   if (origin !== null && deployment.pages?.isOwnOrigin(request, origin)) return true;
-  const snapshot = await getTenantPolicy(context);
-  if (isFailure(snapshot)) return snapshot.error !== "unknownTenant";
-  const { mode, allowedOrigins } = snapshot.policy.document;
+  const cachedPolicy = await getTenantPolicy(context);
+  if (isFailure(cachedPolicy)) return cachedPolicy.error !== "unknownTenant";
+  const { mode, allowedOrigins } = cachedPolicy.policy.document;
   if (allowedOrigins?.some((allowed) => allowed === origin) === true) return true;
   return mode === "key" && isFailure(await authorizeRequest(context));
 }

@@ -39,10 +39,10 @@ export async function getTenantPolicy(context: RequestContext, revision = 0): Pr
   const { tenantResult: tenant } = context.target;
   if (isFailure(tenant)) return tenant;
   try {
-    const snapshot = await getOrFetchPolicy(context, tenant, revision);
-    if (!snapshot || !context.isSameTenant(snapshot.created))
-      return await resolveMissingTenant(context, snapshot === undefined, revision);
-    return context.isTenantResolved(snapshot) ? snapshot : await resolveUnderLease(context, snapshot);
+    const cachedPolicy = await getOrFetchPolicy(context, tenant, revision);
+    if (!cachedPolicy || !context.isSameTenant(cachedPolicy.created))
+      return await resolveMissingTenant(context, cachedPolicy === undefined, revision);
+    return context.isTenantResolved(cachedPolicy) ? cachedPolicy : await resolveUnderLease(context, cachedPolicy);
   } catch (error) {
     context.onError(error);
     return tenantUnavailable(error);
@@ -50,25 +50,25 @@ export async function getTenantPolicy(context: RequestContext, revision = 0): Pr
 }
 
 /** Calls the author's function under this lease, unless this isolate has its result already. */
-async function resolveUnderLease(context: RequestContext, snapshot: CachedPolicy): Promise<CachedPolicy | Failure> {
-  if (context.isTenantResolved(snapshot)) return snapshot;
+async function resolveUnderLease(context: RequestContext, cachedPolicy: CachedPolicy): Promise<CachedPolicy | Failure> {
+  if (context.isTenantResolved(cachedPolicy)) return cachedPolicy;
   const { tenantResolver: resolver } = context.deployment;
   const wasDeclared = resolver?.peek(context.tenant);
-  const resolved = await resolver?.resolveUnderLease(snapshot, context.env);
+  const resolved = await resolver?.resolveUnderLease(cachedPolicy, context.env);
   if (!resolved) {
     // The tenant's streams check their rights again when they hear of a change. Each isolate announces the change once.
-    if (wasDeclared) context.waitUntil(createRpcClient(context.stub(snapshot.created), policyStore).changed());
+    if (wasDeclared) context.waitUntil(createRpcClient(context.stub(cachedPolicy.created), policyStore).changed());
     evictPolicy(context.tenant);
     return resolveMissingTenant(context, false, 0);
   }
-  if (isLeased(snapshot)) {
+  if (isLeased(cachedPolicy)) {
     context.target.tenantResult = resolved;
-    return snapshot;
+    return cachedPolicy;
   }
   // The function took longer than a lease lasts: a withdrawal made meanwhile may already be in force.
   const renewed = await getOrFetchPolicy(context, resolved);
   if (!renewed || !context.isSameTenant(renewed.created)) return resolveMissingTenant(context, false, 0);
-  resolver?.renew(snapshot, renewed);
+  resolver?.renew(cachedPolicy, renewed);
   return resolveUnderLease(context, renewed);
 }
 
@@ -141,9 +141,9 @@ function getCachedPolicy({ id }: Tenant<NewResource>, revision: number): CachedP
 /**
  * Whether the tenant object has checked this credential already, or need not, because the credential cannot be a key.
  */
-export function isCredentialChecked({ checkedKeys: asked }: CachedPolicy, credential: Credential): boolean {
-  const memo = cacheKeyOf(credential);
-  return memo === undefined || asked.has(memo);
+export function isCredentialChecked({ checkedKeys }: CachedPolicy, credential: Credential): boolean {
+  const cacheKey = cacheKeyOf(credential);
+  return cacheKey === undefined || checkedKeys.has(cacheKey);
 }
 
 /** How many leases and keys can be requested at a time. Beyond that, one may be requested once more than needed. */
@@ -157,11 +157,11 @@ const flights = new LruMap<SingleFlight<CachedPolicy | undefined>>(MAX_FLIGHTS);
  */
 function policyFlightFor(
   { id, definition, placement: { jurisdiction } }: Tenant<NewResource>,
-  memo = "",
+  cacheKey = "",
 ): SingleFlight<CachedPolicy | undefined> {
   const where = definition ? "in code" : jurisdiction;
   // Most often the id alone, which saves building a string. An id has no space in it.
-  const name = where === null && memo === "" ? id : `${id} ${where} ${memo}`;
+  const name = where === null && cacheKey === "" ? id : `${id} ${where} ${cacheKey}`;
   let flight = flights.get(name);
   if (!flight) flights.set(name, (flight = new SingleFlight()));
   return flight;
@@ -173,9 +173,9 @@ async function fetchPolicy(
   revision: number,
 ): Promise<CachedPolicy | undefined> {
   const { credential } = context.target;
-  const memo = cacheKeyOf(credential);
-  const isChecked = memo === undefined || peekPolicy(tenant.id)?.checkedKeys.has(memo) === true;
-  const flight = policyFlightFor(tenant, isChecked ? undefined : memo);
+  const cacheKey = cacheKeyOf(credential);
+  const isChecked = cacheKey === undefined || peekPolicy(tenant.id)?.checkedKeys.has(cacheKey) === true;
+  const flight = policyFlightFor(tenant, isChecked ? undefined : cacheKey);
   const isShared = flight.isRunning;
   const fetchLease = () => fetchSeededPolicy(context, tenant);
   let fetched = await flight.run(fetchLease);
@@ -212,11 +212,11 @@ export function refreshInBackground(
 async function createLeaseRequest(context: RequestContext, tenant: Tenant<NewResource>): Promise<PolicyRequest> {
   const { definition, maxStalenessMs, placement } = tenant;
   const { credential } = context.target;
-  const memo = cacheKeyOf(credential);
+  const cacheKey = cacheKeyOf(credential);
   const request = { maxStalenessMs, inCode: definition !== undefined, placement, key: null };
-  if (memo === undefined) return request;
+  if (cacheKey === undefined) return request;
   const hash = await keyHashOf(credential);
-  return { ...request, key: hash === null ? null : { cacheKey: memo, hash } };
+  return { ...request, key: hash === null ? null : { cacheKey, hash } };
 }
 
 async function fetchSeededPolicy(
@@ -225,12 +225,12 @@ async function fetchSeededPolicy(
 ): Promise<CachedPolicy | undefined> {
   const { id, definition } = tenant;
   const leaseRequest = await createLeaseRequest(context, tenant);
-  const snapshot = await requestLeaseInTime(context, leaseRequest);
-  if (!snapshot || snapshot.seeded || !definition) return snapshot;
+  const cachedPolicy = await requestLeaseInTime(context, leaseRequest);
+  if (!cachedPolicy || cachedPolicy.seeded || !definition) return cachedPolicy;
   // The first lease of a tenant in code also stores the tenant's seed content.
   evictPolicy(id);
-  const storage = { storageKey: storageKey(id, snapshot.created), bodies: context.env.BODIES };
-  const objects = { stub: context.stub(snapshot.created), content: context.contentStub(snapshot.created) };
+  const storage = { storageKey: storageKey(id, cachedPolicy.created), bodies: context.env.BODIES };
+  const objects = { stub: context.stub(cachedPolicy.created), content: context.contentStub(cachedPolicy.created) };
   await storeSeed(storage, objects, definition.seed?.() ?? []);
   return requestLease(id, context.stub(), leaseRequest);
 }

@@ -88,9 +88,9 @@ function visibleNames(
   { source, context: { view } }: { readonly source: UpstreamSource; readonly context: Pick<EnvelopeContext, "view"> },
   kind: ListedKind,
 ): ReadonlySet<string> {
-  const isFromSource = (things: readonly unknown[]) => {
-    const own = new Set(things);
-    return (thing: unknown) => own.has(thing);
+  const isFromSource = (definitions: readonly unknown[]) => {
+    const own = new Set(definitions);
+    return (definition: unknown) => own.has(definition);
   };
   switch (kind) {
     case "tools":

@@ -91,8 +91,11 @@ async function attempt(
     secret: (name) => requestScope.secret(name),
     clientHeader: (name) => requestScope.clientHeader(name),
   });
-  if ("lacks" in headers) {
-    return failure("faultyServer", `${id}: ${missingSecretReason(headers.lacks).why}`, { server: id, fault: "secret" });
+  if ("missingSecret" in headers) {
+    return failure("faultyServer", `${id}: ${missingSecretReason(headers.missingSecret).why}`, {
+      server: id,
+      fault: "secret",
+    });
   }
   const timeoutMs = timeoutOf(upstream.upstream);
   const gate = new CircuitGate({

@@ -16,7 +16,7 @@ const FIRST_RETRY_MS = 5_000;
 const MAX_RETRY_MS = 600_000;
 /** Caps a server's Retry-After, which may be a mistake. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
-/** Minimum time between two refreshes, whoever requests them. */
+/** Minimum time between two refreshes, no matter who requests them. */
 const MIN_INTERVAL_MS = 5_000;
 /** How long one deployment's configuration stays before another deployment's replaces it under the same policy. */
 const CONFIG_TURN_MS = 15_000;

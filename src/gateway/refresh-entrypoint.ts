@@ -51,7 +51,7 @@ import { openCatalogLink } from "./upstream-link.ts";
 export interface RefreshRequest {
   readonly tenant: string;
   readonly placement: Placement;
-  readonly incarnation: TenantUid;
+  readonly uid: TenantUid;
   readonly id: string;
   readonly config: string;
   readonly upstream: UpstreamDocument;
@@ -134,7 +134,7 @@ export async function startRefresh(request: RefreshRequest): Promise<string | un
 
 /** Why an upstream could not be read, in words that the tenant's callers may see. */
 export class RefreshError extends Error {
-  override readonly name = "NotRead";
+  override readonly name = "RefreshError";
   readonly causes: readonly Cause[];
   /** undefined if no request was sent. */
   readonly fault: Fault | undefined;
@@ -163,15 +163,15 @@ interface RefreshRuntime {
 
 async function refreshCatalog(request: RefreshRequest, runtime: RefreshRuntime): Promise<string | undefined> {
   const { env } = runtime;
-  const { tenant, placement, incarnation, id, config } = request;
-  const stub = () => stubOf(env, { id: tenant, placement, uid: incarnation });
-  const location = sectionPlace(storageKey(tenant, incarnation), env.BODIES, stub);
+  const { tenant, placement, uid, id, config } = request;
+  const stub = () => stubOf(env, { id: tenant, placement, uid });
+  const location = sectionPlace(storageKey(tenant, uid), env.BODIES, stub);
   const writeNamedSection = (name: string, bytes: Uint8Array) => writeSection(location, { name, bytes });
   let missing: string | null = null;
   const complete = (why: string | null, afterMs: number) =>
     createRpcClient(stub(), gatewayStore).completeRefresh({ id, config, why, missing, afterMs, jitter: Math.random() });
   try {
-    const content = () => contentStubOf(env, { id: tenant, placement, uid: incarnation });
+    const content = () => contentStubOf(env, { id: tenant, placement, uid });
     const signal = AbortSignal.timeout(READ_TIMEOUT_MS);
     const listed = await keepLastGoodLists(request, location, await readRequested(request, { ...runtime, signal }));
     const catalog = await removeTakenUris(request, { stub, content }, listed);

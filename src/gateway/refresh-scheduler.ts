@@ -145,11 +145,11 @@ async function refresh(one: NamedUpstream, context: RefreshContext): Promise<voi
 
 /** Call only with a claim. Resolves when the catalog or the failure note has been written. */
 export async function startUpstreamRefresh({ id, upstream }: NamedUpstream, context: RefreshContext): Promise<void> {
-  const { tenant, placement, created: incarnation, server, env } = context;
+  const { tenant, placement, created: uid, server, env } = context;
   const { name, version } = server;
   const headerResult = await resolveHeaders(upstream, { tenant, env, secret: (secret) => context.secret(secret) });
   const grantError = serviceGrantError(context.document, upstream);
-  const headers = "lacks" in headerResult ? missingSecretReason(headerResult.lacks) : headerResult;
+  const headers = "missingSecret" in headerResult ? missingSecretReason(headerResult.missingSecret) : headerResult;
   const resolvedHeaders = grantError === undefined ? headers : createReason("service-missing", grantError);
   const clientInfo = { name, version };
   const config = configOf(upstream);
@@ -157,7 +157,7 @@ export async function startUpstreamRefresh({ id, upstream }: NamedUpstream, cont
   const request: RefreshRequest = {
     tenant,
     placement,
-    incarnation,
+    uid,
     id,
     config,
     upstream,

@@ -60,7 +60,7 @@ export interface ResolvedHeaders {
   readonly grant?: ClientGrant;
 }
 
-type HeaderResolution = ResolvedHeaders | { readonly lacks: string };
+type HeaderResolution = ResolvedHeaders | { readonly missingSecret: string };
 
 /** Returns the complete headers, or in `lacks` the name of a secret that the tenant does not have. */
 export async function resolveHeaders(
@@ -71,7 +71,7 @@ export async function resolveHeaders(
   const secrets: string[] = [];
   for (const [name, template] of Object.entries(headers)) {
     const one = await resolveTemplate(template, context);
-    if ("lacks" in one) return one;
+    if ("missingSecret" in one) return one;
     secrets.push(...one.secrets);
     if (one.value === undefined) continue;
     resolved[name.toLowerCase()] = one.value;
@@ -95,7 +95,7 @@ interface ResolvedTemplate {
 async function resolveTemplate(
   template: string,
   context: HeaderContext,
-): Promise<ResolvedTemplate | { readonly lacks: string }> {
+): Promise<ResolvedTemplate | { readonly missingSecret: string }> {
   const parts = new Map<string, string | undefined>();
   const secrets: string[] = [];
   for (const [, inner = ""] of template.matchAll(PLACEHOLDER)) {
@@ -114,7 +114,7 @@ function grantOf(
   { tokenUrl, clientId, method = "client_secret_basic", scope, resource }: UpstreamAuthDocument,
   { tenant, clientSecret, url }: Pick<ClientGrant, "tenant" | "clientSecret"> & { readonly url: string },
 ): ClientGrant {
-  const of = resource ?? url;
+  const targetResource = resource ?? url;
   return {
     tenant,
     tokenUrl,
@@ -122,7 +122,7 @@ function grantOf(
     clientSecret,
     method,
     ...(scope !== undefined && { scope }),
-    ...(of !== "" && { resource: of }),
+    ...(targetResource !== "" && { resource: targetResource }),
   };
 }
 
@@ -163,14 +163,17 @@ export function isTokenStale(fault: Fault, authorizedHeaders: AuthorizedHeaders 
 async function resolvePlaceholder(
   inner: string,
   context: HeaderContext,
-): Promise<string | undefined | { readonly lacks: string }> {
+): Promise<string | undefined | { readonly missingSecret: string }> {
   const header = parseClientPlaceholder(inner);
   if (header !== undefined) return context.clientHeader && clientHeaderValue(context.clientHeader, header);
   return resolveSecret(parseSecretPlaceholder(inner) ?? "", context);
 }
 
-async function resolveSecret(name: string, context: HeaderContext): Promise<string | { readonly lacks: string }> {
-  return (await context.secret(name)) ?? workerSecretOf(context.env, context.tenant, name) ?? { lacks: name };
+async function resolveSecret(
+  name: string,
+  context: HeaderContext,
+): Promise<string | { readonly missingSecret: string }> {
+  return (await context.secret(name)) ?? workerSecretOf(context.env, context.tenant, name) ?? { missingSecret: name };
 }
 
 /** The default limits are for reading lists; a call passes its own. */

@@ -122,11 +122,11 @@ function loadCatalog(
 function createUnavailableCheck(
   id: string,
   catalog: UpstreamCatalog,
-  left: readonly Quarantined[],
+  allQuarantined: readonly Quarantined[],
 ): NonNullable<UpstreamSource["lacks"]> {
   const { capped } = catalog;
   return (isVisible, isWhole) => {
-    const quarantined = left.filter((one) => one.kind === "instructions" || isVisible(toHiddenItem(id, one)));
+    const quarantined = allQuarantined.filter((one) => one.kind === "instructions" || isVisible(toHiddenItem(id, one)));
     return describeGaps({ ...(isWhole ? catalog : { unnamed: 0, ...(capped && { capped }) }), quarantined });
   };
 }
@@ -178,8 +178,10 @@ function createUnlistedResources(
 ): PagedResources<RequestScope> {
   return {
     list: async () => ({ items: [] }),
-    read: async ({ uri, asked: shown }, call, requestScope) =>
-      reads(uri) ? readUri(upstream, { uri: toOwnUri(upstream.id, shown), name: uri }, call, requestScope) : undefined,
+    read: async ({ uri, asked: requestedUri }, call, requestScope) =>
+      reads(uri)
+        ? readUri(upstream, { uri: toOwnUri(upstream.id, requestedUri), name: uri }, call, requestScope)
+        : undefined,
   };
 }
 
@@ -299,12 +301,12 @@ function createServedTemplate(
   const template = parseUriTemplate(uriTemplate);
   return {
     wire: { ...(uriTemplate === own ? wire : withOwnName(wire, own)), uriTemplate },
-    read: async ({ uri, asked: shown }, call, requestScope) => {
+    read: async ({ uri, asked: requestedUri }, call, requestScope) => {
       // A template may match anything. A URI that belongs to another upstream stays there, even if that upstream is
       // unavailable.
       if ("broken" in template || belongsToOther(prefixes, upstream.id, uri)) return undefined;
       if (template.match(uri) === undefined) return undefined;
-      return readUri(upstream, { uri: toOwnUri(upstream.id, shown), name: uri }, call, requestScope);
+      return readUri(upstream, { uri: toOwnUri(upstream.id, requestedUri), name: uri }, call, requestScope);
     },
     complete: async (value, call, requestScope) =>
       forwardCompletion(upstream, { type: "ref/resource", uri: own }, value, { call, requestScope }),

@@ -12,12 +12,12 @@ export function encodeBlocks(blocks: readonly unknown[]): readonly unknown[] {
 export function encodeBlock(block: unknown): unknown {
   const bytesMember = isObject(block) && findBytes(block);
   if (!bytesMember) return block;
-  const [holder, member] = bytesMember;
-  const encoded = { ...holder, [member]: toBase64(holder[member] as Uint8Array) };
-  return holder === block ? encoded : { ...block, resource: encoded };
+  const [parent, member] = bytesMember;
+  const encoded = { ...parent, [member]: toBase64(parent[member] as Uint8Array) };
+  return parent === block ? encoded : { ...block, resource: encoded };
 }
 
-function findBytes(block: JsonObject): readonly [holder: JsonObject, member: string] | undefined {
+function findBytes(block: JsonObject): readonly [parent: JsonObject, member: string] | undefined {
   if (block.data instanceof Uint8Array) return [block, "data"];
   const { resource } = block;
   return isObject(resource) && resource.blob instanceof Uint8Array ? [resource, "blob"] : undefined;

@@ -153,7 +153,7 @@ export interface Identity {
    * Resolves to an access token. Rejects with an `IdentityError` if there is none, as for a caller with an API key or
    * without credentials.
    */
-  token(ask: TokenRequest): Promise<string>;
+  token(request: TokenRequest): Promise<string>;
 }
 
 export interface RequestScope {
@@ -178,7 +178,7 @@ export interface RequestScope {
   /** Absent: results are not shortened. */
   readonly results?: ResultStore | undefined;
   /** Reports an event of this call to operators; absent where no feature listens. */
-  readonly emitEvent?: ((requestScope: RequestScope, news: TenantEvent) => void) | undefined;
+  readonly emitEvent?: ((requestScope: RequestScope, event: TenantEvent) => void) | undefined;
   /** Absent in a Worker without the feature `login()`. */
   readonly identity?: Identity | undefined;
   /** The trace that a call with this `_meta` belongs to; absent in a Worker without `telemetry()`. */

@@ -16,10 +16,10 @@ export interface SchemaIndex {
 }
 
 /** Throws an Error for an id that is not a URI or is used twice. */
-export function indexSchema(whole: JsonObject): SchemaIndex {
+export function indexSchema(rootSchema: JsonObject): SchemaIndex {
   const schemas = Object.create(null) as Record<string, unknown>;
   const index: SchemaIndex = { schemas, baseUris: new Map(), resolved: new Map() };
-  addSchema(whole, "http://schema/", "", index);
+  addSchema(rootSchema, "http://schema/", "", index);
   return index;
 }
 

@@ -77,8 +77,8 @@ export interface Subschema {
 }
 
 /** Every schema within a schema, itself first. Throws a TypeError that gives the error and its path. */
-export function subschemasOf(whole: JsonObject): readonly Subschema[] {
-  const found: Subschema[] = [{ at: "", schema: whole }];
+export function subschemasOf(rootSchema: JsonObject): readonly Subschema[] {
+  const found: Subschema[] = [{ at: "", schema: rootSchema }];
   for (const subschema of found) {
     if (found.length > MAX_SUBSCHEMAS) throw new TypeError(`a schema has at most ${MAX_SUBSCHEMAS} subschemas`);
     found.push(...directSubschemas(subschema));

@@ -47,7 +47,7 @@ export interface LimitUse {
   readonly calls: readonly { readonly who: string; readonly used: number }[];
   readonly sessions: number;
   /** The latest record of each limit. */
-  readonly met: readonly ExceededLimitEntry[];
+  readonly exceeded: readonly ExceededLimitEntry[];
 }
 
 export interface LimitMethods {
@@ -110,9 +110,9 @@ function methodsOf(host: TenantHost): LimitMethods {
         const now = host.now();
         return { day: dayOf(now), used: counted.map((one) => addCalls(host, rowOf(host, one, now), one.calls)) };
       }),
-    recordExceeded: (met) => {
+    recordExceeded: (exceeded) => {
       host.transaction(() => {
-        recordExceeded(host, met);
+        recordExceeded(host, exceeded);
       });
     },
     use: () => ({
@@ -129,7 +129,7 @@ function methodsOf(host: TenantHost): LimitMethods {
           host.now(),
         )
         .one().sessions,
-      met: sql
+      exceeded: sql
         .exec<Record<string, SqlStorageValue> & ExceededLimitEntry>("SELECT * FROM met_limits ORDER BY name")
         .toArray(),
     }),

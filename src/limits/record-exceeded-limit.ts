@@ -10,7 +10,7 @@ import { LruMap } from "./lru-map.ts";
 export interface ExceededLimitContext {
   readonly tenant: string;
   readonly principal: { readonly id: string };
-  readonly snapshot: { readonly created: string };
+  readonly cachedPolicy: { readonly created: string };
   stub(): TenantStub;
   waitUntil(work: Promise<unknown>): void;
   onError(error: unknown): void;
@@ -25,7 +25,7 @@ export function recordExceededLimit(
   { name, most }: Omit<ExceededLimitRecord, "who">,
 ): void {
   const hour = Math.floor(Date.now() / HOUR_MS);
-  const key = `${context.tenant} ${context.snapshot.created} ${name}`;
+  const key = `${context.tenant} ${context.cachedPolicy.created} ${name}`;
   if (recordedHours.get(key) === hour) return;
   recordedHours.set(key, hour);
   const record = { name, most, who: context.principal.id };

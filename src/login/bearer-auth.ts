@@ -35,11 +35,11 @@ export async function authenticateBearer(callerContext: CallerContext): Promise<
   const { credential } = context.target;
   const { mode, auth } = document;
   if (!acceptsTokens(mode) || !auth) return principalResult;
-  if (credential.kind === "keptPerson") return recheckPerson(credential.person, issuersOf(document));
+  if (credential.kind === "storedPrincipal") return recheckPerson(credential.person, issuersOf(document));
   if (credential.kind === "app")
     return isFailure(principalResult) ? principalResult : withAnonymousScopes(principalResult, document);
   const resource = requestedResource(context);
-  if (credential.kind === "stranger") return authenticateToken(credential.token, resource, callerContext);
+  if (credential.kind === "unrecognized") return authenticateToken(credential.token, resource, callerContext);
   if (isFailure(principalResult))
     return principalResult.error === "unauthorized" ? rejectCredential(callerContext, credential) : principalResult;
   return isForOtherEndpoint(principalResult, credential.kind, resource)
@@ -126,9 +126,9 @@ async function authenticateToken(
   resource: ProtectedResource,
   callerContext: CallerContext,
 ): Promise<AuthenticationResult> {
-  const { derived } = callerContext;
-  const cache = (derived.get(TOKEN_CACHE) as TokenCache | undefined) ?? new Map<string, OAuthPrincipal>();
-  derived.set(TOKEN_CACHE, cache);
+  const { memo } = callerContext;
+  const cache = (memo.get(TOKEN_CACHE) as TokenCache | undefined) ?? new Map<string, OAuthPrincipal>();
+  memo.set(TOKEN_CACHE, cache);
   // A token is valid for some endpoints of a tenant only.
   const key = `${resource.resource} ${token}`;
   const person = cache.get(key);
@@ -168,20 +168,20 @@ async function verifyToken(
       callerContext,
       claimedName === undefined ? "it is neither a key nor a token" : "it has another issuer",
     );
-  const claims = await claimsOf(token, issuer, { resource, ground: callerContext });
+  const claims = await claimsOf(token, issuer, { resource, callerContext });
   if (isFailure(claims)) return claims;
   return principalFromClaims(issuer, claims, anonymousScopesOf(callerContext.document));
 }
 
 interface ClaimsRequest {
   readonly resource: ProtectedResource;
-  readonly ground: CallerContext;
+  readonly callerContext: CallerContext;
 }
 
 async function claimsOf(
   token: string,
   issuer: IssuerDocument,
-  { resource, ground: callerContext }: ClaimsRequest,
+  { resource, callerContext }: ClaimsRequest,
 ): Promise<JwtClaims | Failure> {
   const refreshContext = callerContext.createRefreshContext();
   const audience = audienceOf(issuer, resource, callerContext);

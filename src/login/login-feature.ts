@@ -120,11 +120,11 @@ async function createLoginContext(
 ): Promise<LoginContext | Failure> {
   const loginTenant = await getLoginTenant(context);
   if (isFailure(loginTenant)) return loginTenant;
-  const { tenant, snapshot, document } = loginTenant;
+  const { tenant, cachedPolicy, document } = loginTenant;
   const loginDocument = document.auth?.login ?? (path === "/jwks" ? KEY_LOGIN : undefined);
   if (!loginDocument) return noEndpoint(context);
   const limits = resolveLimits(context.deployment.catalog.limits, document.limits);
-  const limitFailure = await limitAddress(context, snapshot.created, limits);
+  const limitFailure = await limitAddress(context, cachedPolicy.created, limits);
   if (limitFailure) return limitFailure;
   const body = await readForm(context.request);
   if (isFailure(body)) return body;
@@ -134,14 +134,14 @@ async function createLoginContext(
     path,
     urls: loginUrlsOf(context, location),
     login: loginDocument,
-    isSuspended: snapshot.policy.suspensions.some(({ kind }) => kind === "tenant"),
-    tenantContext: createRefreshContext(context, snapshot, document),
-    ring: snapshot.ring,
+    isSuspended: cachedPolicy.policy.suspensions.some(({ kind }) => kind === "tenant"),
+    tenantContext: createRefreshContext(context, cachedPolicy, document),
+    ring: cachedPolicy.ring,
     clientAddress: context.clientAddress,
     waitUntil: (work) => {
       context.waitUntil(work);
     },
-    viewOf: (profile, principal) => createViewFor(context, tenant, snapshot, { profile, principal }),
+    viewOf: (profile, principal) => createViewFor(context, tenant, cachedPolicy, { profile, principal }),
   };
 }
 

@@ -94,21 +94,21 @@ export async function serveAnonymously(
 
 export interface LoginTenant {
   readonly tenant: Tenant<NewResource>;
-  readonly snapshot: CachedPolicy;
+  readonly cachedPolicy: CachedPolicy;
   readonly document: TenantDocument;
 }
 
 /** The tenant under a lease, if it takes tokens. */
 export async function getLoginTenant(context: RequestContext): Promise<LoginTenant | Failure> {
   const { profile, credential } = context.target;
-  const snapshot = await getTenantPolicy(context);
-  if (isFailure(snapshot)) return snapshot;
+  const cachedPolicy = await getTenantPolicy(context);
+  if (isFailure(cachedPolicy)) return cachedPolicy;
   const { tenantResult } = context.target;
   if (isFailure(tenantResult)) return tenantResult;
-  const document = mergedDocument(tenantResult, snapshot.policy);
+  const document = mergedDocument(tenantResult, cachedPolicy.policy);
   const profileExists = profile === null || Object.hasOwn(document.profiles ?? {}, profile);
   if (acceptsTokens(document.mode) && document.auth && profileExists)
-    return { tenant: tenantResult, snapshot, document };
+    return { tenant: tenantResult, cachedPolicy, document };
   // The same answer as for an unknown tenant: whether a tenant with keys exists must not leak.
   return document.mode === "key" ? unauthorized(credential) : noEndpoint(context);
 }

@@ -105,13 +105,13 @@ function stepUpChallenge(callerContext: AuthorizedContext, item: NamedItem): Fai
 const MAX_VIEWS = 100;
 
 /** Cached per policy version, because a rejected caller may ask repeatedly. */
-function viewWithScopes({ view, document, snapshot, context }: AuthorizedContext, scopes: readonly string[]): View {
-  const { memo: derived, policy, version } = snapshot;
+function viewWithScopes({ view, document, cachedPolicy, context }: AuthorizedContext, scopes: readonly string[]): View {
+  const { memo, policy, version } = cachedPolicy;
   const { tenantResult: known, profile } = context.target;
   if (isFailure(known)) return view;
   const { deployment } = context;
-  const views = (derived.get(getScopeChallenge) as Views | undefined) ?? new Map<string, View>();
-  derived.set(getScopeChallenge, views);
+  const views = (memo.get(getScopeChallenge) as Views | undefined) ?? new Map<string, View>();
+  memo.set(getScopeChallenge, views);
   const { hidden } = view;
   const key = `${deployment.path} ${hidden?.key ?? ""} ${profile ?? ""} ${scopes.join(" ")}`;
   const cached = views.get(key);

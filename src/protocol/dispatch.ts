@@ -62,7 +62,7 @@ export interface EncodedResponse {
   /** The error's key, if the response is an error. */
   readonly error?: ErrorKey;
   readonly retryAfter?: number;
-  readonly met?: ExceededLimit;
+  readonly exceeded?: ExceededLimit;
   readonly challenge?: string;
   /** The address whose memory budget a large response counts against until it is read. */
   readonly clientAddress?: string;
@@ -107,7 +107,7 @@ export function encodeFailure(id: EchoId, failureToEncode: Failure, era: Era): E
     status: errorStatus(failureToEncode.error, era),
     error: failureToEncode.error,
     ...(failureToEncode.retryAfter !== undefined && { retryAfter: failureToEncode.retryAfter }),
-    ...(failureToEncode.exceeded && { met: failureToEncode.exceeded }),
+    ...(failureToEncode.exceeded && { exceeded: failureToEncode.exceeded }),
     ...(failureToEncode.challenge !== undefined && { challenge: failureToEncode.challenge }),
   };
 }

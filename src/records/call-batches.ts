@@ -102,8 +102,8 @@ export class CallBatches<Batch> {
     }
   }
 
-  #bufferOf({ tenant, tenantRef: meant }: BatchHost): BatchBuffer<Batch> {
-    const key = `${tenant} ${meant.uid}`;
+  #bufferOf({ tenant, tenantRef }: BatchHost): BatchBuffer<Batch> {
+    const key = `${tenant} ${tenantRef.uid}`;
     let buffer = this.#buffers.get(key);
     if (!buffer) {
       const maker = crypto.randomUUID();

@@ -17,10 +17,10 @@ export interface CallTarget {
 
 const KNOWN_METHODS: ReadonlySet<string> = new Set([...methodsOf("2025"), ...methodsOf("2026")]);
 
-export function callTargetOf({ call, requestScope: { view, context: visit } }: CompletedCall): CallTarget {
+export function callTargetOf({ call, requestScope: { view, context } }: CompletedCall): CallTarget {
   const { method } = call;
   // A wrapped body uses the upstream's name for the tool.
-  const params = visit.envelope ? countedParams(visit.envelope.toLimitedMessage(view)) : call.params;
+  const params = context.envelope ? countedParams(context.envelope.toLimitedMessage(view)) : call.params;
   if (method === "resources/read") {
     const target = view.resourcesByUri.get(String(params.uri));
     return { kind: "resource", name: "", upstream: target ? upstreamOf(view, target) : "" };
@@ -45,7 +45,7 @@ function countedParams(message: unknown): JsonObject {
  */
 const upstreamsByView = new WeakMap<View, ReadonlyMap<object, string>>();
 
-function upstreamOf(view: View, thing: object): string {
+function upstreamOf(view: View, definition: object): string {
   let upstreamIds = upstreamsByView.get(view);
   if (!upstreamIds) {
     const upstreams = view.sources.filter((source) => "upstream" in source);
@@ -56,7 +56,7 @@ function upstreamOf(view: View, thing: object): string {
     );
     upstreamsByView.set(view, upstreamIds);
   }
-  return upstreamIds.get(thing) ?? "";
+  return upstreamIds.get(definition) ?? "";
 }
 
 export type RecordedOutcome = "complete" | "error" | "refused" | "asked";

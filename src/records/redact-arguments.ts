@@ -50,9 +50,9 @@ export async function toRecordedArguments(
   args: unknown,
   { calls, redact }: Pick<CallAuditDocument, "calls" | "redact">,
 ): Promise<RecordedArguments> {
-  const shown = redactValue(args ?? {}, redact);
-  const text = toSortedJson(shown);
+  const redacted = redactValue(args ?? {}, redact);
+  const text = toSortedJson(redacted);
   // The digest excludes redacted values, too: the digest of a short secret can be reversed by guessing.
   const about = { sha256: await sha256Of(text), bytes: text.length };
-  return calls === "redacted" && text.length <= MAX_ARGUMENT_CHARACTERS ? { ...about, redacted: shown } : about;
+  return calls === "redacted" && text.length <= MAX_ARGUMENT_CHARACTERS ? { ...about, redacted } : about;
 }

@@ -30,7 +30,7 @@ export function usage(...options: readonly never[]): Feature {
       batches.add(completed.requestScope, (counts) => countCall(counts, completed));
       return undefined;
     },
-    usage: (stub) => ({ lines: (ask) => createRpcClient(stub, usageStore).lines(ask) }),
+    usage: (stub) => ({ lines: (query) => createRpcClient(stub, usageStore).lines(query) }),
   };
   return feature;
 }

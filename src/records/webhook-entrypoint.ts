@@ -10,13 +10,13 @@ import { authorizeAsSystem } from "../endpoint/outside.ts";
 import type { Env } from "../endpoint/request-context.ts";
 
 export class WebhookDeliveries extends WorkerEntrypoint<Env> implements DeliveryBinding {
-  async deliver({ tenant: id, uid: incarnation, events: news }: DeliveryRequest): Promise<DeliveryResults> {
+  async deliver({ tenant: id, uid, events }: DeliveryRequest): Promise<DeliveryResults> {
     const { deployment, feature } = requireFeature("webhooks", id);
     const { options } = feature as WebhooksFeature;
     const { env, ctx } = this;
     const authorized = await authorizeAsSystem({ deployment, env, ctx, id });
     // Another tenant of the name has its own webhooks.
-    if (authorized.created !== incarnation) return news.map((event) => ({ id: event.id, hooks: [] }));
+    if (authorized.created !== uid) return events.map((event) => ({ id: event.id, hooks: [] }));
     const context = {
       tenant: id,
       document: authorized.document,
@@ -24,7 +24,7 @@ export class WebhookDeliveries extends WorkerEntrypoint<Env> implements Delivery
       secret: (name: string) => authorized.secret(name),
     };
     return Promise.all(
-      news.map(async (event) => ({ id: event.id, hooks: await dispatchWebhooks(event, context, options) })),
+      events.map(async (event) => ({ id: event.id, hooks: await dispatchWebhooks(event, context, options) })),
     );
   }
 }

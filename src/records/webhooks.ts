@@ -134,11 +134,11 @@ export function webhooks(options: WebhooksOptions = {}): Feature {
     name: "webhooks",
     options,
     checkDocument: (document, env) => findBrokenWebhooks(document, env && outboundAllowOf(env)),
-    emitEvent: (host, news) => {
+    emitEvent: (host, event) => {
       // A failed webhook must not affect the caller whose call caused the event.
       host.waitUntil(
         createRpcClient(host.stub(), webhookStore)
-          .enqueue(news)
+          .enqueue(event)
           .catch(() => {}),
       );
     },

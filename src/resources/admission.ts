@@ -16,7 +16,7 @@ import { objectsIn } from "../tenants/directory/placement.ts";
 /** undefined: the call may continue. `busy`: the tenant object did not answer. `gone`: there is no such tenant. */
 type AdmissionResult = RpcRefusal | undefined;
 
-export type AdmitCall = (meant: TenantUid, isClosing: boolean) => AdmissionResult | Promise<AdmissionResult>;
+export type AdmitCall = (uid: TenantUid, isClosing: boolean) => AdmissionResult | Promise<AdmissionResult>;
 
 export const admissionStore: Store = {
   name: "admission",
@@ -44,19 +44,19 @@ export function createAdmission(host: StoreHost): AdmitCall {
   let ownerUid = contentOwnerOf(host.sql);
   let pendingCheck: Promise<void> | undefined;
 
-  const checkTenant = async (meant: TenantUid) => {
-    await authorityClientOf(host, meant, authorityStore).exists();
+  const checkTenant = async (uid: TenantUid) => {
+    await authorityClientOf(host, uid, authorityStore).exists();
     if (host.deletion.isClosed()) return;
-    host.sql.exec("INSERT OR REPLACE INTO content_tenant (one, created) VALUES (1, ?)", meant);
-    ownerUid = meant;
+    host.sql.exec("INSERT OR REPLACE INTO content_tenant (one, created) VALUES (1, ?)", uid);
+    ownerUid = uid;
   };
-  const admitFirst = async (meant: TenantUid): Promise<AdmissionResult> => {
+  const admitFirst = async (uid: TenantUid): Promise<AdmissionResult> => {
     try {
-      await (pendingCheck ??= checkTenant(meant).finally(() => (pendingCheck = undefined)));
+      await (pendingCheck ??= checkTenant(uid).finally(() => (pendingCheck = undefined)));
     } catch (error) {
       return isUnknownTenant(error) ? { gone: true } : { busy: true };
     }
-    return ownerUid === meant && !host.deletion.isClosed() ? undefined : { gone: true };
+    return ownerUid === uid && !host.deletion.isClosed() ? undefined : { gone: true };
   };
 
   return (uid, isClosing) => {

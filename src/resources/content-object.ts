@@ -19,5 +19,5 @@ function createContentHost(base: StoreHost): ContentHost {
 
 export class ContentObject extends createStoreObject<Cloudflare.Env, ContentHost>(
   [contentStore, editOutboxStore, admissionStore],
-  { hostOf: createContentHost, reject: ({ admit }, meant, isEnding) => admit(meant, isEnding), log: "content" },
+  { hostOf: createContentHost, reject: ({ admit }, uid, isEnding) => admit(uid, isEnding), log: "content" },
 ) {}

@@ -36,16 +36,16 @@ function restrictStore(store: ResourceStore, isVisibleUri: (uri: string) => bool
 export function createViewStore(
   {
     storageKey,
-    access: sight,
+    access,
     limits,
     bodies,
   }: Pick<ContentLocation, "storageKey" | "bodies"> & Pick<RequestScope, "access" | "limits">,
   content: TenantStub,
 ): ResourceStore {
-  const { resourcePatterns: only } = sight;
+  const { resourcePatterns: only } = access;
   const store = createResourceStore(
     { storageKey, content: createRpcClient(content, contentStore), bodies },
     { limits, ...(only ? { only } : {}) },
   );
-  return only ? restrictStore(store, (uri) => sight.sees(uri)) : store;
+  return only ? restrictStore(store, (uri) => access.sees(uri)) : store;
 }

@@ -22,7 +22,7 @@ export interface RunnerHost {
   /** Whether another run may continue the call. */
   readonly repeatable: boolean;
   /** The data to store when the call has to outlive this invocation. */
-  describe(): Promise<Pick<NewCall, "record" | "fallback" | "said" | "repeatable">>;
+  describe(): Promise<Pick<NewCall, "record" | "fallback" | "notificationCount" | "repeatable">>;
   /** The call was just stored. From now on its stream shows the log. */
   onStored(key: string): void;
   /** Whether the rights with which the call was admitted still hold. */
@@ -245,16 +245,18 @@ export class CallRunner implements ClientRequester {
 
   async #describe(): Promise<NewCall> {
     const described = await this.#host.describe();
-    this.#notificationCount = described.said;
+    this.#notificationCount = described.notificationCount;
     return { key: this.key, request: this.#host.request, ...described };
   }
 
-  #toNewQuestion({ name, digest, method, params, onProgress: heard }: OutgoingRequest) {
+  #toNewQuestion({ name, digest, method, params, onProgress }: OutgoingRequest) {
     this.#questionCount += 1;
     const id = `${QUESTION_PREFIX}${this.key}-${this.#attempt}.${this.#questionCount}`;
-    if (heard) this.#progressListeners.set(digest, heard);
-    const asked = heard ? { ...params, _meta: { ...(params?._meta as JsonObject), progressToken: id } } : params;
-    const json = JSON.stringify({ jsonrpc: "2.0", id, method, params: asked });
+    if (onProgress) this.#progressListeners.set(digest, onProgress);
+    const paramsWithToken = onProgress
+      ? { ...params, _meta: { ...(params?._meta as JsonObject), progressToken: id } }
+      : params;
+    const json = JSON.stringify({ jsonrpc: "2.0", id, method, params: paramsWithToken });
     return { id, name, digest, json };
   }
 

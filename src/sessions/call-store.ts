@@ -30,7 +30,7 @@ export interface NewCall {
   /** JSON of the response if the call cannot be completed. */
   readonly fallback: string;
   /** How many notifications the call sent before it was stored. */
-  readonly said: number;
+  readonly notificationCount: number;
   /** Whether the call may run again after a run was lost. */
   readonly repeatable: boolean;
 }
@@ -93,7 +93,7 @@ export class CallStore {
   }
 
   /** false: the session has no room for the call. */
-  add({ key, request, record, fallback, said, repeatable }: NewCall): boolean {
+  add({ key, request, record, fallback, notificationCount, repeatable }: NewCall): boolean {
     while (!this.#hasRoom(record.length)) if (!this.#dropOldest()) return false;
     this.#sql.exec(
       `INSERT INTO calls (key, request, fallback, repeatable, attempt, memos, over, said, seq, characters)
@@ -102,7 +102,7 @@ export class CallStore {
       request,
       fallback,
       repeatable ? 1 : 0,
-      said,
+      notificationCount,
       RECORD_SEQ,
       record.length,
     );

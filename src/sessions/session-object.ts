@@ -87,9 +87,9 @@ export class SessionObject extends DurableObject {
   }
 
   /** false: the session has reached its limit of subscriptions. */
-  async subscribe(uri: string, asked: string, expires: number): Promise<boolean> {
+  async subscribe(uri: string, requestedUri: string, expires: number): Promise<boolean> {
     this.#openUntil(expires);
-    return this.#subscriptions?.add(uri, asked) ?? false;
+    return this.#subscriptions?.add(uri, requestedUri) ?? false;
   }
 
   async unsubscribe(uri: string): Promise<void> {
@@ -312,13 +312,13 @@ export const MAX_SUBSCRIPTIONS = 1000;
  */
 const MAX_CHARACTERS = 262_144;
 
-type Subscription = readonly [uri: string, asked: string];
+type Subscription = readonly [uri: string, requestedUri: string];
 
 /** The resources that the session subscribes to, as its object stores them. */
 interface Subscriptions {
   all(): readonly Subscription[];
-  /** `uri`: normalized. `asked`: as the client wrote it. false: the session has reached its limit. */
-  add(uri: string, asked: string): boolean;
+  /** `uri`: normalized. `requestedUri`: as the client wrote it. false: the session has reached its limit. */
+  add(uri: string, requestedUri: string): boolean;
   remove(uri: string): void;
 }
 
@@ -329,13 +329,13 @@ function createSubscriptions(sql: SqlStorage): Subscriptions {
         .exec<{ uri: string; asked: string }>("SELECT uri, asked FROM subscriptions ORDER BY uri")
         .toArray()
         .map(({ uri, asked }) => [uri, asked] as const),
-    add: (uri, asked) => {
+    add: (uri, requestedUri) => {
       sql.exec(
         `INSERT OR REPLACE INTO subscriptions (uri, asked) SELECT ?1, ?2 FROM
            (SELECT count(*) AS many, total(length(uri) + length(asked)) AS characters FROM subscriptions WHERE uri <> ?1)
            WHERE many < ?3 AND characters + length(?1) + length(?2) <= ?4`,
         uri,
-        asked,
+        requestedUri,
         MAX_SUBSCRIPTIONS,
         MAX_CHARACTERS,
       );

@@ -59,7 +59,7 @@ function sessionLimitError(
 ): AppError {
   const most = name === "sessions" ? maxPerOwner : maxPerTenant;
   const message = `Too many requests: ${name} allows ${most} sessions that must be remembered; end some with DELETE`;
-  return new AppError("limited", { message, retryAfter: LIMIT_RETRY_S, met: { name, most } });
+  return new AppError("limited", { message, retryAfter: LIMIT_RETRY_S, exceeded: { name, most } });
 }
 
 /**
@@ -118,9 +118,9 @@ export function createSessionStubs(
       logLevel: () => withTimeout(withRetries(async () => sessionObject(session).logLevel())),
       setLogLevel: (level) =>
         withRetries(async () => (await registerSession(session)).setLogLevel(level, session.expires)),
-      subscribe: (uri, asked) =>
+      subscribe: (uri, requestedUri) =>
         withRetries(async () => {
-          const added = await (await registerSession(session)).subscribe(uri, asked, session.expires);
+          const added = await (await registerSession(session)).subscribe(uri, requestedUri, session.expires);
           if (added) await callStreamHub(session, "resubscribe");
           return added;
         }),

@@ -71,7 +71,7 @@ export function createRunner(caller: SessionCaller, running: SessionCall, hooks:
     repeatable,
     describe: async () => {
       await withRetries(() => caller.sessionStubs.registerSession(session));
-      return { ...(await describeCall(caller, running)), said: hooks.notificationCount() };
+      return { ...(await describeCall(caller, running)), notificationCount: hooks.notificationCount() };
     },
     onStored: (key) => {
       hooks.onStored(key);
@@ -102,7 +102,7 @@ export function connectWhenSlow(runner: CallRunner, settled: Promise<unknown>, c
 export async function storeCall(caller: SessionCaller, running: SessionCall): Promise<string | undefined> {
   const { call, session } = running;
   const key = newCallKey();
-  const newCall = { key, request: requestKey(call.id), said: 0, ...(await describeCall(caller, running)) };
+  const newCall = { key, request: requestKey(call.id), notificationCount: 0, ...(await describeCall(caller, running)) };
   const start = async () => (await caller.sessionStubs.registerSession(session)).start(newCall, session.expires);
   const started = await withRetries(start);
   return started ? key : undefined;

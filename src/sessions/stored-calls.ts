@@ -29,7 +29,7 @@ export interface KnownQuestion {
 }
 
 export type QuestionBatchResult =
-  | { readonly state: "asked"; readonly known: readonly KnownQuestion[] }
+  | { readonly state: "stored"; readonly known: readonly KnownQuestion[] }
   /** Another run continues the call, or the call has ended. */
   | { readonly state: "stale" }
   /** The session has too many calls, or the call too many questions. */
@@ -84,8 +84,8 @@ export class StoredCalls {
   ask(batch: QuestionBatch): QuestionBatchResult {
     const isNew = batch.call !== null && !this.#store.find(batch.key);
     const state = this.#host.storage.transactionSync(() => this.#putQuestions(batch));
-    if (isNew && state === "asked") this.#notifyHolders(batch.key);
-    return state === "asked" ? { state, known: this.#store.answers(batch.key) } : { state };
+    if (isNew && state === "stored") this.#notifyHolders(batch.key);
+    return state === "stored" ? { state, known: this.#store.answers(batch.key) } : { state };
   }
 
   #putQuestions({ call, key, attempt, memos, questions }: QuestionBatch): QuestionBatchResult["state"] {
@@ -100,7 +100,7 @@ export class StoredCalls {
       const seq = this.#append(key, json, true);
       if (seq !== undefined) this.#store.setQuestionSeq(id, seq);
     }
-    return "asked";
+    return "stored";
   }
 
   append(key: string, attempt: number, json: string, number: number): boolean {

@@ -139,7 +139,7 @@ export class ChangeFeed {
       },
       spreadMs: RECONNECT_SPREAD_MS,
     };
-    this.#socket = new ReconnectingWebSocket((again) => host.connect(again), hooks, clock);
+    this.#socket = new ReconnectingWebSocket((isReconnect) => host.connect(isReconnect), hooks, clock);
   }
 
   /**

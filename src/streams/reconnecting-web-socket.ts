@@ -36,15 +36,15 @@ export async function openSocket(stub: Pick<Fetcher, "fetch">, query: Record<str
 }
 
 export class ReconnectingWebSocket {
-  readonly #open: (again: boolean) => Promise<OpenedSocket>;
+  readonly #open: (isReconnect: boolean) => Promise<OpenedSocket>;
   readonly #hooks: SocketHooks;
   readonly #clock: Clock;
   #socket: WebSocket | undefined;
   #failures = 0;
   #closed = false;
 
-  /** `open` gets `again: true` if the socket was open before and was lost. */
-  constructor(open: (again: boolean) => Promise<OpenedSocket>, hooks: SocketHooks, clock = SYSTEM_CLOCK) {
+  /** `open` gets `isReconnect: true` if the socket was open before and was lost. */
+  constructor(open: (isReconnect: boolean) => Promise<OpenedSocket>, hooks: SocketHooks, clock = SYSTEM_CLOCK) {
     this.#open = open;
     this.#hooks = hooks;
     this.#clock = clock;

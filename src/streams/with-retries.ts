@@ -17,7 +17,7 @@ export async function withRetries<T>(work: () => Promise<T>, retryOverloaded = f
       return await work();
     } catch (error) {
       const isBusy = isOverloaded(error);
-      if ((isBusy && !retryOverloaded) || (error instanceof AppError && error.met)) throw error;
+      if ((isBusy && !retryOverloaded) || (error instanceof AppError && error.exceeded)) throw error;
       await scheduler.wait(isBusy ? 1000 : wait);
     }
   }

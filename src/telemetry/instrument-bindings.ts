@@ -47,7 +47,7 @@ function observeMethods(target: unknown, observe: Observe): object {
 function observeNamespace(namespace: unknown, counting: BindingObserver): object {
   return observeMethods(namespace, (method, stub) => {
     if (method === "jurisdiction") return observeNamespace(stub, counting);
-    return method.startsWith("get") ? observeMethods(stub, (...heard) => observeCall(...heard, counting)) : stub;
+    return method.startsWith("get") ? observeMethods(stub, (...args) => observeCall(...args, counting)) : stub;
   });
 }
 

@@ -108,7 +108,7 @@ export function createTestContext(parts: Partial<Catalog>, options: CaseOptions)
     tools: config === undefined ? undefined : { [name]: { config } },
   } as const;
   const document: TenantDocument = omitUndefined(documentMembers);
-  const policy = { document, suspensions: [], retired: [] };
+  const policy = { document, suspensions: [], deprecatedNames: [] };
   const recorder = new TestRecorder();
   const tenantCatalog = createTenantCatalog(catalog, createManagedTenant(tenant), { policy, version: 1 });
   const viewOptions = {

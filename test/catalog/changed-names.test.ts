@@ -45,7 +45,7 @@ function look({ profiles = {}, retired = [], own = [], ...seen }: Looked): View 
     resources: [],
     templates: [],
   };
-  const policy = { document: { profiles: { p: profiles } }, suspensions: [], retired };
+  const policy = { document: { profiles: { p: profiles } }, suspensions: [], deprecatedNames: retired };
   const offer = createTenantCatalog(catalog, createManagedTenant("demo"), { policy, version: 1 }, [source]);
   return createView(offer, { profile: "p", scopes: undefined, ...seen });
 }

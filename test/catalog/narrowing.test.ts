@@ -24,7 +24,7 @@ function narrowed(
   profile: ProfileDocument = {},
   retired: DeprecatedName[] = [],
 ): View {
-  const policy = { document: { profiles: { p: profile } }, suspensions: [], retired };
+  const policy = { document: { profiles: { p: profile } }, suspensions: [], deprecatedNames: retired };
   const offer = createTenantCatalog(CATALOG, createManagedTenant("demo"), { policy, version: 1 });
   return createView(offer, { profile: "p", scopes: undefined, restrictions: narrowing });
 }

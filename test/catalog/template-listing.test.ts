@@ -39,7 +39,7 @@ async function serve({ as, listed, document = {}, stored = [], held = [] }: Serv
   const tenant = freshTenant();
   const resources = [...held.map((uri) => defineResource({ uri, name: uri, text: "held" })), ...listed];
   const catalog = { server: { name: "t", version: "1" }, instructions: undefined, tools: [], prompts: [], resources };
-  const policy = { document, suspensions: [], retired: [] };
+  const policy = { document, suspensions: [], deprecatedNames: [] };
   const profile = document.profiles ? "narrow" : null;
   const view = createView(createTenantCatalog(catalog, createManagedTenant(tenant.id), { policy, version: 1 }), {
     profile,

@@ -68,7 +68,7 @@ it("a prompt of the document that its arguments would make too large is refused 
 describe("a tenant's offer", () => {
   it("has a prompt of its document in the place of one in code, and what features bring after its own", () => {
     const document = { prompts: { p: { messages: [] } } };
-    const policy = { document, suspensions: [], retired: [] };
+    const policy = { document, suspensions: [], deprecatedNames: [] };
     const further = createCodeSource({ ...CATALOG, tools: [] }, createManagedTenant("t"), new Set());
     const offer = createTenantCatalog(CATALOG, createManagedTenant("t"), { policy, version: 1 }, [
       { ...further, id: "further" },

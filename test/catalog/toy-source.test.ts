@@ -71,7 +71,7 @@ async function made(): Promise<string> {
   const retired: DeprecatedName[] = [
     { kind: "tools", profile: "p", name: "yell", target: "shout", successor: "call_out", until },
   ];
-  await policy.write({ own: document, effective: document, retired, ifRevision: null, ...by });
+  await policy.write({ own: document, effective: document, deprecatedNames: retired, ifRevision: null, ...by });
   return id;
 }
 

@@ -51,7 +51,7 @@ function look(
   retired: readonly DeprecatedName[] = [],
 ) {
   const tenant = freshTenant();
-  const policy = { document, suspensions: [], retired };
+  const policy = { document, suspensions: [], deprecatedNames: retired };
   const offer = createTenantCatalog(
     { ...CATALOG, tools: [own] },
     createManagedTenant(tenant.id),

@@ -41,7 +41,7 @@ function serve(catalog: Partial<Catalog>, hooks: Hooks = {}) {
     content: createRpcClient(tenant.content, contentStore),
     bodies: env.BODIES,
   });
-  const policy = { document: {}, suspensions: [], retired: [] };
+  const policy = { document: {}, suspensions: [], deprecatedNames: [] };
   const view = createView(createTenantCatalog(whole, createManagedTenant(tenant.id), { policy, version: 1 }), {
     profile: null,
     scopes: undefined,
@@ -199,7 +199,7 @@ describe("a tenant's view", () => {
   const seen = (definition: TenantDefinitionOf<NewResource>, whole: Catalog = catalog) => {
     const acme = defineTenants({ acme: definition }).get("acme");
     if (!acme) throw new Error("no tenant");
-    const policy = { document: {}, suspensions: [], retired: [] };
+    const policy = { document: {}, suspensions: [], deprecatedNames: [] };
     return createView(createTenantCatalog(whole, acme, { policy, version: 1 }), { profile: null, scopes: undefined });
   };
 

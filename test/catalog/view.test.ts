@@ -41,7 +41,7 @@ interface Looked extends Partial<ViewOptions> {
 function look(document: TenantDocument, { policy, definition, catalog, ...seen }: Looked = {}): View {
   const tenant = definition ? defineTenants({ demo: definition }).get("demo") : createManagedTenant("demo");
   if (!tenant) throw new Error("no tenant");
-  const whole = { document, suspensions: [], retired: [], ...policy };
+  const whole = { document, suspensions: [], deprecatedNames: [], ...policy };
   const offer = createTenantCatalog({ ...CATALOG, ...catalog }, tenant as TenantCatalog["tenant"], {
     policy: whole,
     version: 1,
@@ -64,7 +64,7 @@ const toolOf = (view: View, name: string, now = NOW) => reached(view.tool(name, 
 const promptOf = (view: View, name: string, now = NOW) => reached(view.prompt(name, now));
 
 const retiredOf = (about: Partial<DeprecatedName>): Partial<Policy> => ({
-  retired: [
+  deprecatedNames: [
     { kind: "tools", profile: null, name: "old", target: "add", successor: "new", until: NOW + 1000, ...about },
   ],
 });

@@ -135,7 +135,7 @@ describe.each(ERAS)("a tenant that the author's function knows, in era $era", (e
       result: { tools: [{ name: "see" }] },
     });
     const own = { mode: "open", tools: { write: { enabled: false } } } as const;
-    const write = { own, effective: own, retired: [], ifRevision: null, actor: ANN, action: "apply" };
+    const write = { own, effective: own, deprecatedNames: [], ifRevision: null, actor: ANN, action: "apply" };
     await policy.write(write);
     await leaseEnded(tenant.id);
     expect(await listed(mcp, tenant.id, era)).toEqual(["see", "write_all"]);

@@ -132,7 +132,7 @@ it("a tool that is denied while its call waits for a hook does not run, and one 
     const going = sendTo(worker, `${tenant.id}/p`, { message });
     await at.reached;
     const after = { ...before, profiles: { p: { tools: { deny: denied } } } };
-    const write = { own: after, effective: after, retired: [], ifRevision: null, actor: ANN, action: "apply" };
+    const write = { own: after, effective: after, deprecatedNames: [], ifRevision: null, actor: ANN, action: "apply" };
     const done = await createRpcClient(tenant.stub, policyStore).write(write);
     await untilInForce("leftMs" in done ? Date.now() + done.leftMs : 0);
     at.open();

@@ -80,7 +80,7 @@ async function rewrite({ stub }: FreshTenant, upstreams: Upstreams): Promise<voi
   await policy.write({
     own: document,
     effective: document,
-    retired: [],
+    deprecatedNames: [],
     ifRevision,
     actor: { name: "ann" },
     action: "apply",

@@ -155,7 +155,7 @@ describe("an upstream that answers after its tenant points elsewhere", () => {
     const document = { ...open, upstreams: { up: { url: there, era: "2025" } } } as const;
     const policy = createRpcClient(tenant.stub, policyStore);
     const ifRevision = (await policy.read(false))?.revision ?? 0;
-    const write = { own: document, effective: document, retired: [], ifRevision };
+    const write = { own: document, effective: document, deprecatedNames: [], ifRevision };
     await policy.write({ ...write, actor: { name: "ann" }, action: "apply" });
     const whole = async () => {
       const message = { jsonrpc: "2.0", id: 1, method: "resources/list" };

@@ -29,7 +29,7 @@ it("upstreams are read, reviewed and kept where every table has a column more", 
   expect(await gateway.claimDue({ revision: 1, upstreams: [one] })).toMatchObject({ claimed: ["up"] });
   expect(await gateway.claimUris({ ...one, uris: ["x://1"] })).toEqual([]);
   const definition = { kind: "tool", name: "go", digest: "d", text: "{}" };
-  expect(await createRpcClient(stub, reviewStore).recordListed({ ...one, definitions: [definition] })).toBe("kept");
+  expect(await createRpcClient(stub, reviewStore).recordListed({ ...one, definitions: [definition] })).toBe("stored");
   expect(await gateway.completeRefresh({ ...one, why: null, afterMs: 0, jitter: 0 })).toBeNull();
   const body = new Uint8Array([123, 125]).buffer;
   const section = { name: "upstream:up", hash: "h", body, resent: null, unstored: true };

@@ -71,7 +71,7 @@ async function sceneOf(url: string, trust: "auto" | "review", sent = NOTHING_SEN
   const order = {
     tenant: tenant.id,
     placement: DEFAULT_PLACEMENT,
-    incarnation: created,
+    uid: created,
     id: "a",
     config,
     upstream,

@@ -112,7 +112,7 @@ describe("reading an upstream", () => {
     const order = {
       tenant: id,
       placement: DEFAULT_PLACEMENT,
-      incarnation: created,
+      uid: created,
       id: "up",
       config,
       upstream: { url },

@@ -126,7 +126,14 @@ async function write({ tenant, document }: World, upstream: Json | undefined): P
   const upstreams = upstream && up ? { up: { ...up, ...upstream } } : {};
   const changed = { ...document, upstreams };
   const ifRevision = (await policy.read(false))?.revision ?? 0;
-  await policy.write({ own: changed, effective: changed, retired: [], ifRevision, actor: ACTOR, action: "apply" });
+  await policy.write({
+    own: changed,
+    effective: changed,
+    deprecatedNames: [],
+    ifRevision,
+    actor: ACTOR,
+    action: "apply",
+  });
 }
 
 /** What was acknowledged last holds in every isolate. */

@@ -48,7 +48,7 @@ describe("secret", () => {
 });
 
 describe("config", () => {
-  const policy = { document: { tools: { tool: { config: { limit: 3 } } } }, suspensions: [], retired: [] };
+  const policy = { document: { tools: { tool: { config: { limit: 3 } } } }, suspensions: [], deprecatedNames: [] };
   const catalog = {
     server: { name: "t", version: "1" },
     instructions: undefined,

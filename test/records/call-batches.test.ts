@@ -21,7 +21,7 @@ function handing(takesMs: number) {
   });
   const host = {
     tenant: "acme",
-    tenantRef: { incarnation: "one", wire: 1 },
+    tenantRef: { uid: "one", wire: 1 },
     stub: () => ({}) as never,
     waitUntil: () => {},
     onError: () => {},

@@ -25,7 +25,7 @@ async function store(tenant: FreshTenant, prefix: string, count: number): Promis
 function backendOf(tenant: FreshTenant): ViewRequestHandlers {
   const catalog = { server: { name: "test", version: "1" }, instructions: undefined };
   const document = { profiles: { public: { resources: { deny: ["a:*"] } } } };
-  const policy = { document, suspensions: [], retired: [] };
+  const policy = { document, suspensions: [], deprecatedNames: [] };
   const seen = { profile: "public", scopes: undefined };
   const nothing = { tools: [], prompts: [], resources: [] };
   const view = createView(

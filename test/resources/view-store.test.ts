@@ -146,7 +146,7 @@ describe("a list through a view", () => {
     );
     const catalog = { server: { name: "t", version: "1" }, instructions: undefined, tools: [], prompts: [], resources };
     const document = { profiles: { p: { resources: { deny: ["note:0/*"] } } } };
-    const policy = { document, suspensions: [], retired: [] };
+    const policy = { document, suspensions: [], deprecatedNames: [] };
     const view = createView(createTenantCatalog(catalog, createManagedTenant(tenant.id), { policy, version: 1 }), {
       profile: "p",
       scopes: undefined,

@@ -21,7 +21,7 @@ function running(session: SessionStub = freshSession()) {
     expires: later(),
     request: '"request"',
     repeatable: true,
-    describe: async () => ({ record: recordOf(), fallback: "{}", said: 2, repeatable: true }),
+    describe: async () => ({ record: recordOf(), fallback: "{}", notificationCount: 2, repeatable: true }),
     onStored: (key: string) => {
       happened.push(`stored ${key}`);
       stored.resolve();

@@ -27,13 +27,13 @@ describe("a session has room", () => {
     for (let at = 0; at < 50; at += 1) await session.ask(askOf(`c${at}`, []), later());
     expect(await session.ask(askOf("more", [questionOf("q")]), later())).toEqual(full);
     expect(await session.start(newCall("more"), later())).toBe(false);
-    expect(await session.ask(askOf("c7", [questionOf("q7")]), later())).toMatchObject({ state: "asked" });
+    expect(await session.ask(askOf("c7", [questionOf("q7")]), later())).toMatchObject({ state: "stored" });
     await session.finish("c7", 1, '"result"');
     await runInDurableObject(session, (_instance, { storage }) => {
       storage.sql.exec("UPDATE calls SET over = 1 WHERE key = 'c7'");
     });
     await session.finish("c8", 1, '"result"');
-    expect(await session.ask(askOf("more", []), later())).toMatchObject({ state: "asked" });
+    expect(await session.ask(askOf("more", []), later())).toMatchObject({ state: "stored" });
     expect(await rowsIn(session, "SELECT 1 FROM questions WHERE call = 'c7'")).toEqual([]);
     expect(await rowsIn(session, "SELECT 1 FROM events WHERE call = 'c7'")).toEqual([]);
   });
@@ -46,9 +46,9 @@ describe("a session has room", () => {
     await runnerOf(session, "a");
     await session.answer("q99", '"answer"');
     const again = await answersOf(100);
-    expect(again.state === "asked" && again.known.find(({ id }) => id === "q99")?.answer).toBe('"answer"');
+    expect(again.state === "stored" && again.known.find(({ id }) => id === "q99")?.answer).toBe('"answer"');
     expect(await session.ask(askOf("a", [questionOf("one more")]), later())).toEqual(full);
-    expect(await session.ask(askOf("b", [questionOf("another call's")]), later())).toMatchObject({ state: "asked" });
+    expect(await session.ask(askOf("b", [questionOf("another call's")]), later())).toMatchObject({ state: "stored" });
   });
 
   it("for no call whose first questions are too many: nothing of it stays that would be run again", async () => {

@@ -115,7 +115,7 @@ describe("a stored call", () => {
   it("keeps a record longer than one part, with what its run has said before it was stored", async () => {
     const session = freshSession();
     const record = recordOf({ principal: "é".repeat(900_000) });
-    await session.ask(askOf("a", [], { call: newCall("a", { record, said: 2 }) }), later());
+    await session.ask(askOf("a", [], { call: newCall("a", { record, notificationCount: 2 }) }), later());
     expect((await session.take("a", 1))?.record === record).toBe(true);
     await session.append("a", 1, '"said before"', 2);
     await session.append("a", 1, '"new"', 3);
@@ -154,7 +154,7 @@ describe("a question", () => {
   it("is put once though its run asks again, and so does a newer one", async () => {
     const session = freshSession();
     const first = await session.ask(askOf("a", [questionOf("q1", { digest: "d" })]), later());
-    expect(first).toEqual({ state: "asked", known: [{ digest: "d", id: "q1", answer: null }] });
+    expect(first).toEqual({ state: "stored", known: [{ digest: "d", id: "q1", answer: null }] });
     const viewer = await viewerOf(session, "a");
     await session.ask(askOf("a", [questionOf("q1", { digest: "d" })]), later());
     // Nobody runs it when the answer comes: the object has it run, which is the second attempt.
@@ -163,7 +163,7 @@ describe("a question", () => {
     const stale = await session.ask(askOf("a", [questionOf("q3")]), later());
     expect(stale).toEqual({ state: "stale" });
     const newer = await session.ask(askOf("a", [again], { call: null, attempt: 2 }), later());
-    expect(newer).toEqual({ state: "asked", known: [{ digest: "d", id: "q1", answer: '{"result":{"n":1}}' }] });
+    expect(newer).toEqual({ state: "stored", known: [{ digest: "d", id: "q1", answer: '{"result":{"n":1}}' }] });
     await session.finish("a", 2, '"result"');
     const seen = await viewer.until((message) => "over" in message);
     expect(seen).toMatchObject([{ seq: 1, part: '{"question":"q1"}' }, { seq: 2 }, OVER]);
@@ -434,6 +434,13 @@ describe("a cancellation", () => {
 it("a session takes a call that it is given twice for one: the answer to the first may have been lost", async () => {
   const session = freshSession();
   // Nobody's, so that its run ends at once.
-  const call = { key: "0123456789abcdef", request: "1", record: recordOf(), fallback: "{}", said: 0, repeatable: true };
+  const call = {
+    key: "0123456789abcdef",
+    request: "1",
+    record: recordOf(),
+    fallback: "{}",
+    notificationCount: 0,
+    repeatable: true,
+  };
   expect([await session.start(call, later()), await session.start(call, later())]).toEqual([true, true]);
 });

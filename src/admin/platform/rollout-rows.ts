@@ -4,7 +4,7 @@ import type { Actor, BlockedTool, BlockList } from "../../tenants/object/policy-
 import type { StoreHost } from "../../tenants/object/store.ts";
 import type { Placement } from "../../tenants/directory/placement.ts";
 
-/** A tenant to visit. `created`: empty for a tenant in code. */
+/** A tenant to update. `created`: empty for a tenant in code. */
 export interface TenantLocation extends Pick<Placement, "jurisdiction" | "region"> {
   readonly id: string;
   readonly created: string;

@@ -214,7 +214,7 @@ interface RolloutRow extends SqlRow {
 }
 
 const MAX_UNREACHED = 100;
-/** The first visit, and the retry half a minute later. */
+/** The first attempt, and the retry half a minute later. */
 const MIN_TRIES = 2;
 
 function toRolloutRecord(host: StoreHost, row: RolloutRow): RolloutRecord {

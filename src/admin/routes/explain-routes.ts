@@ -55,7 +55,7 @@ async function explain(
   const findIn = async (seen: View) =>
     query.kind === "resources"
       ? findResource(seen, handle, query.name)
-      : findByName(seen, { ...query, kind: query.kind }, record.retired);
+      : findByName(seen, { ...query, kind: query.kind }, record.deprecatedNames);
   const match = await findIn(view);
   const hiddenDefinitions = getHiddenDefinitions(catalog, viewer, profile);
   const visibleMatch = hiddenDefinitions
@@ -146,8 +146,8 @@ function hiddenReason(viewer: ExplainSubject["viewer"]): string {
 
 /** Limits that refused a caller lately: a visible definition may have been refused for that reason. */
 async function exceededLimitReasons(context: AdminContext, handle: TenantHandle): Promise<string[]> {
-  const { met } = await getLimitUsage(context, handle);
-  return met.map(({ name, most, who, at }) => `limit: ${name} of ${most} was met by ${who}, noted last at ${at}`);
+  const { exceeded } = await getLimitUsage(context, handle);
+  return exceeded.map(({ name, most, who, at }) => `limit: ${name} of ${most} was met by ${who}, noted last at ${at}`);
 }
 
 function accessFilterOf(

@@ -76,7 +76,7 @@ async function showLimits(context: AdminContext, handle: TenantHandle): Promise<
       setBy: setBy(name, context, handle, record),
       raisedBy: LIMITS[name].raise,
       used: used[name] ?? null,
-      met: usage.met.find((one) => one.name === name)?.at ?? null,
+      met: usage.exceeded.find((one) => one.name === name)?.at ?? null,
     })),
   };
 }

@@ -130,7 +130,7 @@ async function writePlan(
   const result = await handle.policy.write({
     own: plan.own,
     effective: plan.effective,
-    retired: plan.deprecated,
+    deprecatedNames: plan.deprecated,
     ifRevision: record.revision,
     actor: context.caller,
     action: intent.action,

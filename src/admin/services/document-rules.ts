@@ -92,8 +92,8 @@ export function baseDocumentErrors(
   if (errors.length > 0) return errors;
   const tools = new Set([...options.catalog.tools, ...searchTools].map(({ name }) => name));
   const hasUpstreams = options.features?.some(({ upstreams }) => upstreams) ?? false;
-  const things = { tools, prompts: undefined, mayListLater: () => hasUpstreams };
-  return checkNameReferences(document, before, things).errors;
+  const knownNames = { tools, prompts: undefined, mayListLater: () => hasUpstreams };
+  return checkNameReferences(document, before, knownNames).errors;
 }
 
 /** Rejects two tools, or two prompts, under one name: a client could reach only one of them. */

@@ -40,7 +40,11 @@ export function sourceReasons(
     const { id, state, detail, withheld } = source;
     const hiddenItems = (withheld?.() ?? []).filter((one) => one.kind === kind && [name, target].includes(one.name));
     if (hiddenItems.length > 0) {
-      return { unread: [], causes: [], lacks: hiddenItems.map(({ why }) => `source ${id}: leaves it out: ${why}`) };
+      return {
+        unread: [],
+        causes: [],
+        hiddenReasons: hiddenItems.map(({ why }) => `source ${id}: leaves it out: ${why}`),
+      };
     }
     const isKnown = belongsTo(id) && state.kind !== "unread" && kind !== "resources";
     const unread = belongsTo(id) || mayBelongToAny ? stateReasons(id, { state, detail }, isListed) : [];
@@ -48,12 +52,12 @@ export function sourceReasons(
     return {
       unread,
       causes: unread.flatMap((reason) => causes.map((cause) => ({ ...cause, reason, source: id }))),
-      lacks: isKnown ? unlistedReasons(id, source[kind], target) : [],
+      hiddenReasons: isKnown ? unlistedReasons(id, source[kind], target) : [],
     };
   });
   return {
-    all: [...bySource.flatMap(({ unread, lacks }) => [...unread, ...lacks]), ...disabled],
-    hiddenReasons: [...bySource.flatMap(({ lacks }) => lacks), ...disabled],
+    all: [...bySource.flatMap(({ unread, hiddenReasons }) => [...unread, ...hiddenReasons]), ...disabled],
+    hiddenReasons: [...bySource.flatMap(({ hiddenReasons }) => hiddenReasons), ...disabled],
     unreadSources: bySource.flatMap(({ unread }) => unread),
     causes: bySource.flatMap(({ causes }) => causes),
   };

@@ -73,7 +73,7 @@ export async function reserveHostnames(
   await checkHostnames(context, subject, merged);
   for (const [at, hostname] of (merged.hostnames ?? []).entries()) {
     const result = await claimHostname(context, subject, hostname, before.revision);
-    if (result === "claimed" || result === "kept") continue;
+    if (result === "claimed" || result === "unchanged") continue;
     await releaseUnwrittenHostnames(
       context,
       subject,

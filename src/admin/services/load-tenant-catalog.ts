@@ -11,8 +11,8 @@ import type { CatalogNames } from "../../tenants/document/deprecation.ts";
 import type { AdminContext } from "../route.ts";
 import type { TenantHandle } from "./tenant-handle.ts";
 
-export function policyOf({ effective, suspensions, retired: deprecated }: TenantRecord): Policy {
-  return { document: effective, suspensions, retired: deprecated };
+export function policyOf({ effective, suspensions, deprecatedNames: deprecated }: TenantRecord): Policy {
+  return { document: effective, suspensions, deprecatedNames: deprecated };
 }
 
 export async function loadTenantCatalog(

@@ -52,10 +52,12 @@ export async function enforceOperatorSuspensions(
   own: TenantDocument,
 ): Promise<void> {
   if (context.caller.role !== "tenant-admin") return;
-  const { own: before, effective, stops } = record;
+  const { own: before, effective, operatorSuspensions } = record;
   const { profiles = {}, upstreams = {} } = mergeDocuments([handle.tenant.base, effective]);
   const errors: FieldRule[] = [];
-  const suspendedProfile = stops.find(({ kind, name }) => kind === "profile" && Object.hasOwn(profiles, name));
+  const suspendedProfile = operatorSuspensions.find(
+    ({ kind, name }) => kind === "profile" && Object.hasOwn(profiles, name),
+  );
   const isChanged = (field: "profiles" | "tools") =>
     canonicalJson(before[field] ?? {}) !== canonicalJson(own[field] ?? {});
   if (suspendedProfile && isChanged("profiles"))
@@ -99,7 +101,7 @@ async function suspendedUpstreamToolRule(
 ): Promise<string | undefined> {
   const pending = await getPendingSuspensions(env, handle, record);
   const suspendedTools = [
-    ...[...record.stops, ...pending].filter(({ kind }) => kind === "tool"),
+    ...[...record.operatorSuspensions, ...pending].filter(({ kind }) => kind === "tool"),
     ...record.blocks.blocks,
   ];
   const tool = suspendedTools.find(({ name }) => isUpstreamTool(upstreams, name));

@@ -37,11 +37,11 @@ function accessMembers(document: TenantDocument): unknown {
 function isNarrowed<T>(
   before: Readonly<Record<string, T>> = {},
   after: Readonly<Record<string, T>> = {},
-  partsOf: (thing: T) => unknown,
+  partsOf: (item: T) => unknown,
 ): boolean {
-  return Object.entries(before).some(([name, thing]) => {
+  return Object.entries(before).some(([name, item]) => {
     const next = Object.hasOwn(after, name) ? after[name] : undefined;
-    return next === undefined || differs(partsOf(thing), partsOf(next));
+    return next === undefined || differs(partsOf(item), partsOf(next));
   });
 }
 

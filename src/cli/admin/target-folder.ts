@@ -23,16 +23,18 @@ export interface TargetFolderOptions {
 type NameOptions = Required<TargetFolderOptions>;
 
 /** The first matching rule is reported. `bare`: the name without characters that some disks ignore. */
-const RULES: readonly (readonly [why: string, isUnfit: (part: string, bare: string, asked: NameOptions) => boolean])[] =
-  [
-    ["leads to another folder", (_part, bare) => bare === "" || /^\.\.?$|[/\\\u0000]|^[a-z]:/i.test(bare)],
-    ["holds characters that no name should", (part) => !isPrintable(part) || /[\n\t]|\p{Cs}/u.test(part)],
-    ["is a device on some systems", (_part, bare) => WINDOWS_DEVICE.test(bare)],
-    ["ends in a dot or space, which some systems drop", (_part, bare) => /[. ]$/.test(bare)],
-    ["is no name on this system", (part, _bare, { platform }) => platform === "win32" && INVALID_ON_WINDOWS.test(part)],
-    ["is a name of our own", (_part, bare) => bare.toLowerCase().startsWith(TEMPORARY_PREFIX)],
-    ["begins with a dot; --hidden takes it", (_part, bare, { hidden }) => bare.startsWith(".") && !hidden],
-  ];
+const RULES: readonly (readonly [
+  why: string,
+  isUnfit: (part: string, bare: string, options: NameOptions) => boolean,
+])[] = [
+  ["leads to another folder", (_part, bare) => bare === "" || /^\.\.?$|[/\\\u0000]|^[a-z]:/i.test(bare)],
+  ["holds characters that no name should", (part) => !isPrintable(part) || /[\n\t]|\p{Cs}/u.test(part)],
+  ["is a device on some systems", (_part, bare) => WINDOWS_DEVICE.test(bare)],
+  ["ends in a dot or space, which some systems drop", (_part, bare) => /[. ]$/.test(bare)],
+  ["is no name on this system", (part, _bare, { platform }) => platform === "win32" && INVALID_ON_WINDOWS.test(part)],
+  ["is a name of our own", (_part, bare) => bare.toLowerCase().startsWith(TEMPORARY_PREFIX)],
+  ["begins with a dot; --hidden takes it", (_part, bare, { hidden }) => bare.startsWith(".") && !hidden],
+];
 
 /** Why a path segment cannot be a file or folder name; undefined if it can. */
 export function invalidNameReason(part: string, options: TargetFolderOptions = {}): string | undefined {

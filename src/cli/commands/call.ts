@@ -111,7 +111,7 @@ function originalNameOf({ name, _meta }: ToolListEntry): string | undefined {
 
 interface ToolServer {
   /** Sends one request, and handles the questions and notifications before its result. */
-  request(asked: LinkRequest): Promise<JsonObject>;
+  request(request: LinkRequest): Promise<JsonObject>;
   close(): Promise<void>;
 }
 
@@ -145,8 +145,8 @@ function openToolServer(context: CommandContext, endpoint: McpEndpoint): ToolSer
 function completeResult(result: JsonObject): JsonObject {
   const { resultType = "complete" } = result;
   if (resultType === "complete") return result;
-  const asks = "the server asks something, and only a person at a terminal can answer";
-  const why = resultType === "input_required" ? asks : "the server answered with no complete result";
+  const inputRequiredMessage = "the server asks something, and only a person at a terminal can answer";
+  const why = resultType === "input_required" ? inputRequiredMessage : "the server answered with no complete result";
   throw new CliError(EXIT.refused, why);
 }
 

@@ -123,8 +123,8 @@ async function argumentValues({ command, args }: Position, last: string, names: 
     return options.map((one) => ({ word: one.long ?? one.short ?? "", about: one.description }));
   }
   if (command.commands.length > 0 && args.length === 0) {
-    const shown = command.commands.filter((one) => !one.name().startsWith("_"));
-    return shown.map((one) => ({ word: one.name(), about: one.summary() || one.description() }));
+    const visible = command.commands.filter((one) => !one.name().startsWith("_"));
+    return visible.map((one) => ({ word: one.name(), about: one.summary() || one.description() }));
   }
   const argument = command.registeredArguments[args.length];
   if (argument?.argChoices) return argument.argChoices.map((word) => ({ word, about: "" }));

@@ -183,19 +183,19 @@ export class Bridge2025 {
   }
 
   /** Many requests may find the session lost at once: the first starts the renewal, and the others wait for it. */
-  async #renew(lost: ActiveSession): Promise<void> {
-    if (this.#active !== lost) return this.#renewal;
-    this.#renewal ??= this.#replaceSession(lost).finally(() => {
+  async #renew(lostSession: ActiveSession): Promise<void> {
+    if (this.#active !== lostSession) return this.#renewal;
+    this.#renewal ??= this.#replaceSession(lostSession).finally(() => {
       this.#renewal = undefined;
     });
     await this.#renewal;
   }
 
-  async #replaceSession(lost: ActiveSession): Promise<void> {
+  async #replaceSession(lostSession: ActiveSession): Promise<void> {
     this.#options.log(`${this.#options.endpoint.url} knows the session no more; a new one begins`);
-    lost.end.abort();
+    lostSession.end.abort();
     this.#state.dropQuestions();
-    const session = await reconnect(lost.session, this.#state, this.#options);
+    const session = await reconnect(lostSession.session, this.#state, this.#options);
     this.#active = { session, end: new AbortController() };
     void this.#listen(this.#active);
   }

@@ -11,10 +11,14 @@ import { mcpErrorMessage } from "../terminal/mcp-error.ts";
 import type { SessionState, ReplayableRequest } from "./session-state.ts";
 import type { BridgeOptions } from "./bridge-options.ts";
 
-export async function reconnect(lost: Session2025, state: SessionState, options: BridgeOptions): Promise<Session2025> {
-  const session = await openSession2025(lost, options);
-  if (session.revision !== lost.revision) {
-    options.log(`the new session speaks ${session.revision}, not ${lost.revision}`);
+export async function reconnect(
+  lostSession: Session2025,
+  state: SessionState,
+  options: BridgeOptions,
+): Promise<Session2025> {
+  const session = await openSession2025(lostSession, options);
+  if (session.revision !== lostSession.revision) {
+    options.log(`the new session speaks ${session.revision}, not ${lostSession.revision}`);
   }
   for (const request of state.requestsToReplay()) {
     if (await replay(session, request, options)) continue;
@@ -23,9 +27,9 @@ export async function reconnect(lost: Session2025, state: SessionState, options:
   return session;
 }
 
-async function openSession2025(lost: Session2025, { endpoint, signal }: BridgeOptions): Promise<Session2025> {
+async function openSession2025(lostSession: Session2025, { endpoint, signal }: BridgeOptions): Promise<Session2025> {
   try {
-    return (await open2025(endpoint, lost.hello, ownId(), { signal })).session;
+    return (await open2025(endpoint, lostSession.hello, ownId(), { signal })).session;
   } catch (error) {
     const why = mcpErrorMessage(error, endpoint);
     throw new Error(`the session is lost, and no new one is given: ${why}`, { cause: error });

@@ -130,7 +130,7 @@ async function answerBatch(
   const revision = session?.revision ?? (version === null ? DEFAULT_REVISION : findRevision2025(version));
   if (!revision)
     return respondFailure("2025", undefined, failure("invalidEnvelope", "Bad MCP-Protocol-Version header"));
-  const { request, clientAddress: holder } = authorized.context;
+  const { request, clientAddress } = authorized.context;
   const hasRequests = messages.some(({ kind }) => kind === "request");
   const stream = new RequestStream(request, "2025", streams && hasRequests);
   const sink = createRequestOutput(stream, "2025");
@@ -144,7 +144,7 @@ async function answerBatch(
       await events?.writeInTurn(one.length, () => events.writeEvent(one));
     const body = { json: events ? json.join() : `[${json.join()}]` };
     const [first] = limitFailures;
-    if (!first || limitFailures.includes(undefined)) return { ...body, status: 200, clientAddress: holder };
+    if (!first || limitFailures.includes(undefined)) return { ...body, status: 200, clientAddress };
     // Every message was over a limit, so the HTTP status shows it too.
     return { ...encodeFailure(undefined, first, "2025"), ...body };
   });

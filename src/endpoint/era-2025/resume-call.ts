@@ -149,9 +149,9 @@ async function restoreContext(
   invocation: Invocation,
   { tenant: id, created, profile, keyHash, person, user, owner }: CallRecord,
 ): Promise<RequestContext> {
-  const userCredential: Credential = person ? { kind: "keptPerson", person } : NO_CREDENTIAL;
+  const userCredential: Credential = person ? { kind: "storedPrincipal", person } : NO_CREDENTIAL;
   const defaultCredential: Credential = user ? { kind: "app", user } : userCredential;
-  const credential: Credential = keyHash === null ? defaultCredential : { kind: "keptKey", hash: keyHash };
+  const credential: Credential = keyHash === null ? defaultCredential : { kind: "storedKey", hash: keyHash };
   const tenantResult = (await findTenant(invocation.env, deployment, id)) ?? failure("unknownTenant");
   const context = new RequestContext(deployment, withTelemetry(deployment, invocation), {
     tenant: id,

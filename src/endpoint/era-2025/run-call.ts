@@ -36,7 +36,10 @@ export async function isStillAuthorized(authorized: AuthorizedRequest, call: Mcp
   const reauthorized = await authorizeWithRetry(authorized.context);
   if (isFailure(reauthorized)) return false;
   // A definition from the author's function has no version, so its document is compared.
-  if (reauthorized.snapshot.version === authorized.snapshot.version && reauthorized.document === authorized.document)
+  if (
+    reauthorized.cachedPolicy.version === authorized.cachedPolicy.version &&
+    reauthorized.document === authorized.document
+  )
     return true;
   // No other run can take over a call that must not run twice: it continues here, as long as it would be authorized
   // again.

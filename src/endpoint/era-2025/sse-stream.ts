@@ -121,7 +121,7 @@ class SseStream {
   readonly #authorized: AuthorizedRequest;
   readonly #streamSession: StreamSession;
   /** The last written event of each stored call, for event ids; the latest written are last. */
-  readonly #shown: Map<string, number>;
+  readonly #sentSeqs: Map<string, number>;
   /** The last queued event of each call: event ids must not name it yet, and no viewer may repeat it. */
   readonly #queuedEvents = new Map<string, number>();
   readonly #stream: ReturnType<typeof openNotifications>;
@@ -150,7 +150,7 @@ class SseStream {
     const { session, position } = streamSession;
     this.#authorized = authorized;
     this.#streamSession = streamSession;
-    this.#shown = new Map(position?.lastEvents);
+    this.#sentSeqs = new Map(position?.lastEvents);
     this.#stream = openNotifications(authorized, {
       listener: { session: session.nonce, profile: authorized.profile, principal: session.principal },
       hasMaxAge: false,
@@ -174,7 +174,7 @@ class SseStream {
           this.#queuedEvents.set(key, seq);
           void events.writeInTurn(json.length, () => {
             if (this.#queuedEvents.get(key) === seq) this.#queuedEvents.delete(key);
-            this.#recordShown(key, seq);
+            this.#recordSent(key, seq);
             events.writeEvent(json, this.#eventId());
           });
         },
@@ -188,8 +188,8 @@ class SseStream {
       session,
     );
     const since = Date.now();
-    const open = (again: boolean) =>
-      openSessionSocket(authorized.sessionStubs.sessionObject(session), { as: "holder", since, again });
+    const open = (isReconnect: boolean) =>
+      openSessionSocket(authorized.sessionStubs.sessionObject(session), { as: "holder", since, again: isReconnect });
     this.#socket = new ReconnectingWebSocket(open, {
       onMessage: (message) => {
         this.#runAfterStart(() => {
@@ -236,7 +236,7 @@ class SseStream {
   }
 
   #lastEventOf(key: string): number {
-    return this.#queuedEvents.get(key) ?? this.#shown.get(key) ?? 0;
+    return this.#queuedEvents.get(key) ?? this.#sentSeqs.get(key) ?? 0;
   }
 
   /** Replays the calls that were stored while the socket was lost. */
@@ -271,8 +271,8 @@ class SseStream {
     this.#lastNotificationId = await eventIdOf(this.#authorized.ring, started);
     events.write(`retry: ${RETRY_MS}\nid: ${this.#eventId()}\nevent: endpoint\ndata: ${this.#endpoint()}\n\n`);
     // A client with Last-Event-ID gets what follows. For a client without, everything up to `from` counts as shown.
-    for (const { key, from } of calls) if (!position) this.#recordShown(key, from);
-    await Promise.all(calls.map(({ key }) => this.#connection.replay(key, this.#shown.get(key) ?? 0)));
+    for (const { key, from } of calls) if (!position) this.#recordSent(key, from);
+    await Promise.all(calls.map(({ key }) => this.#connection.replay(key, this.#sentSeqs.get(key) ?? 0)));
     this.#stream.begin();
     for (const work of this.#startQueue ?? []) work();
     this.#startQueue = undefined;
@@ -288,16 +288,16 @@ class SseStream {
     return `${url.pathname}${url.search}`;
   }
 
-  #recordShown(key: string, seq: number): void {
-    this.#shown.delete(key);
-    this.#shown.set(key, seq);
+  #recordSent(key: string, seq: number): void {
+    this.#sentSeqs.delete(key);
+    this.#sentSeqs.set(key, seq);
     // Calls that are no longer streamed are dropped first: a dropped call would be replayed from its beginning.
-    const oldest = [...this.#shown.keys()].find((one) => !this.#connection.isReplaying(one));
-    if (this.#shown.size > MAX_REPLAYED_CALLS && oldest !== undefined) this.#shown.delete(oldest);
+    const oldest = [...this.#sentSeqs.keys()].find((one) => !this.#connection.isReplaying(one));
+    if (this.#sentSeqs.size > MAX_REPLAYED_CALLS && oldest !== undefined) this.#sentSeqs.delete(oldest);
   }
 
   #eventId(): string {
-    const shown = [...this.#shown].map(([key, seq]) => `${key}-${seq}`).join(",");
-    return `${this.#streamSession.id}~${this.#lastNotificationId}~${shown}`;
+    const replayPositions = [...this.#sentSeqs].map(([key, seq]) => `${key}-${seq}`).join(",");
+    return `${this.#streamSession.id}~${this.#lastNotificationId}~${replayPositions}`;
   }
 }

@@ -33,7 +33,7 @@ export interface TokenOptions {
 
 /** The message may be shown to callers. */
 export class AccessTokenError extends Error {
-  override readonly name = "TokenRefusal";
+  override readonly name = "AccessTokenError";
 }
 
 export const TOKEN_TIMEOUT_MS = 10_000;

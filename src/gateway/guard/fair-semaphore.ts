@@ -84,9 +84,9 @@ export class FairSemaphore {
     return true;
   }
 
-  #hasPriority(theirs: number, mine: number, isBehind: boolean): boolean {
-    if (theirs >= this.#limits.maxPerKey) return false;
-    return theirs < mine || (theirs === mine && !isBehind);
+  #hasPriority(otherCount: number, ownCount: number, isBehind: boolean): boolean {
+    if (otherCount >= this.#limits.maxPerKey) return false;
+    return otherCount < ownCount || (otherCount === ownCount && !isBehind);
   }
 
   #countOf(key: string): number {

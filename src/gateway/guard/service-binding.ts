@@ -49,7 +49,7 @@ export function getServiceFetch(
 
 /** The message may be shown to callers. */
 export class MissingServiceError extends Error {
-  override readonly name = "UnboundService";
+  override readonly name = "MissingServiceError";
 
   constructor(service: string) {
     super(`this Worker has no service ${service}`);

@@ -55,7 +55,7 @@ async function readOnce(context: UpstreamContext, id: string, { upstream, servic
   const grantError = serviceGrantError(context.document, upstream);
   if (grantError !== undefined) throw new RefreshError(createReason("service-missing", grantError));
   const resolvedHeaders = await resolveHeaders(upstream, { tenant, env, secret: (name) => context.secret(name) });
-  if ("lacks" in resolvedHeaders) throw new RefreshError(missingSecretReason(resolvedHeaders.lacks));
+  if ("missingSecret" in resolvedHeaders) throw new RefreshError(missingSecretReason(resolvedHeaders.missingSecret));
   const outbound = { tenant, env, hops: 0 };
   // The caller waits for the token, so it needs no `waitUntil`.
   const authorizedHeaders = await withToken(resolvedHeaders, {

@@ -41,9 +41,9 @@ function changesIn(path: string, before: JsonObject, after: JsonObject, depth: n
 }
 
 /** The name under which the same definition was approved, if it is no longer listed under that name. */
-export function findRenamedFrom({ text, left }: Pick<WaitingDefinition, "text" | "left">): string | undefined {
+export function findRenamedFrom({ text, unlisted }: Pick<WaitingDefinition, "text" | "unlisted">): string | undefined {
   const own = withoutName(text);
-  return left.find((one) => withoutName(one.text) === own)?.name;
+  return unlisted.find((one) => withoutName(one.text) === own)?.name;
 }
 
 function withoutName(text: string): string {

@@ -32,7 +32,7 @@ export async function putReviewed<Put>({ id, config, catalog, stub, put }: PutRe
   const isListRead = ({ kind }: ListedDefinition) => !unread.some((one) => one === kind);
   const definitions = (await definitionsOf(catalog)).filter(isListRead);
   const outcome = await reviews().recordListed({ id, config, definitions, unread });
-  if (outcome !== "kept") return outcome;
+  if (outcome !== "stored") return outcome;
   return writeUntilStable(id, stub, (inForce) => put(toApprovedCatalog(catalog, inForce)));
 }
 

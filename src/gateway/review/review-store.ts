@@ -49,7 +49,7 @@ export interface WaitingDefinition {
   /** The approved version, or null if there is none. */
   readonly approved: { readonly digest: string; readonly text: string } | null;
   /** Approved definitions of the same kind whose names are no longer listed. One of them may have been renamed. */
-  readonly left: readonly { readonly name: string; readonly text: string }[];
+  readonly unlisted: readonly { readonly name: string; readonly text: string }[];
   readonly rejected: boolean;
   /** Milliseconds since the epoch. */
   readonly seenAt: number;
@@ -71,7 +71,7 @@ export interface Decision {
 
 export interface ReviewMethods {
   /** Records what the upstream lists now. Returns "stale" if it was reconfigured or removed. */
-  recordListed(listed: ListedDefinitions): "kept" | "stale" | "full";
+  recordListed(listed: ListedDefinitions): "stored" | "stale" | "full";
   getState(id: string): ReviewState;
   getGeneration(id: string): number;
   getApprovedDigests(): Readonly<Record<string, readonly string[]>>;
@@ -159,21 +159,21 @@ function nextGeneration(host: TenantHost, id: string): void {
 function recordListedRows(
   host: TenantHost,
   { id, config, definitions, unread = [] }: ListedDefinitions,
-): "kept" | "stale" | "full" {
+): "stored" | "stale" | "full" {
   const { sql } = host;
   if (sql.exec("SELECT 1 FROM upstreams WHERE id = ? AND config = ?", id, config).toArray().length === 0)
     return "stale";
   nextGeneration(host, id);
-  if (!syncListedRows(host, id, { definitions, unread })) return "kept";
+  if (!syncListedRows(host, id, { definitions, unread })) return "stored";
   // A definition without a decision is deleted when it is no longer listed.
   sql.exec("DELETE FROM upstream_reviews WHERE upstream = ? AND position IS NULL AND approved IS NULL", id);
   const oldest = `DELETE FROM upstream_reviews WHERE rowid IN (SELECT rowid FROM upstream_reviews
     WHERE upstream = ? ORDER BY position IS NULL, seen_at DESC LIMIT -1 OFFSET ${MAX_REVIEWED})`;
   sql.exec(oldest, id);
-  if (!isFull(sql)) return "kept";
+  if (!isFull(sql)) return "stored";
   // Reviews of disabled upstreams are kept only while there is room.
   sql.exec("DELETE FROM upstream_reviews WHERE upstream NOT IN (SELECT id FROM upstreams)");
-  if (!isFull(sql)) return "kept";
+  if (!isFull(sql)) return "stored";
   sql.exec("DELETE FROM upstream_reviews WHERE upstream = ? AND approved IS NULL", id);
   sql.exec("UPDATE upstream_reviews SET seen = NULL, seen_digest = approved_digest WHERE upstream = ?", id);
   return "full";
@@ -259,7 +259,7 @@ function listWaitingRows(
       digest: seen_digest,
       text: text ?? "",
       approved: approved === null || approved_digest === null ? null : { digest: approved_digest, text: approved },
-      left: approved === null ? findRemoved(sql, id, kind, text ?? "") : [],
+      unlisted: approved === null ? findRemoved(sql, id, kind, text ?? "") : [],
       rejected: rejected_digest === seen_digest,
       seenAt: seen_at,
     };
@@ -271,7 +271,7 @@ function listWaitingRows(
 }
 
 /** Only texts of similar length: others cannot be the same definition under another name. */
-function findRemoved(sql: SqlStorage, id: string, kind: string, text: string): WaitingDefinition["left"] {
+function findRemoved(sql: SqlStorage, id: string, kind: string, text: string): WaitingDefinition["unlisted"] {
   const query = `SELECT name, approved AS text FROM upstream_reviews WHERE upstream = ? AND kind = ? AND position IS NULL
     AND approved IS NOT NULL AND abs(length(approved) - ?) < 512 LIMIT 5`;
   return sql.exec<{ name: string; text: string }>(query, id, kind, text.length).toArray();

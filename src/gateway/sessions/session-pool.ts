@@ -44,10 +44,10 @@ export interface PooledSession {
   /** Open calls. The session is not ended before they are. */
   calls: number;
   /**
-   * `held`: calls may share it. `over`: no new calls, and the last open call ends it. `gone`: the upstream does not
+   * `pooled`: calls may share it. `retired`: no new calls, and the last open call ends it. `abandoned`: the upstream does not
    * know it.
    */
-  state: "held" | "over" | "gone";
+  state: "pooled" | "retired" | "abandoned";
   /** Other isolates use the session too, so the object ends it and no isolate does. */
   shared: SharedState | undefined;
   /** A refusal of a new session says nothing about whether the upstream knows it. */
@@ -107,9 +107,9 @@ export async function acquireLink(options: AcquireOptions): Promise<LinkHandle> 
   if (!share) return createHandle(await openUnsharedSession(options), options, true);
   const askedAt = Date.now();
   const claim = await claimSession(options, share);
-  if ("held" in claim) return createHandle(claim.held, options);
+  if ("pooled" in claim) return createHandle(claim.pooled, options);
   switch (claim.state) {
-    case "lent": {
+    case "shared": {
       const { tag, session, times } = claim;
       const nextId = createIdCounter((times * IDS_PER_ISOLATE) % MAX_ID);
       const sharedSession = createSession(options, { session }, nextId);
@@ -156,14 +156,14 @@ function createHandle(session: PooledSession, options: AcquireOptions, isNew = f
 async function claimSession(
   options: AcquireOptions,
   share: SharedSessionClient,
-): Promise<SharedSessionClaim | { readonly state: "away" } | { readonly held: PooledSession }> {
+): Promise<SharedSessionClaim | { readonly state: "away" } | { readonly pooled: PooledSession }> {
   const { signal, linkConfig, callMs = 0, staleTag } = options;
   for (const waitMs of [...CLAIM_DELAYS_MS, 0]) {
     const claim = await share.claim(callMs, staleTag).catch(() => ({ state: "away" }) as const);
     if (claim.state !== "wait" || waitMs === 0) return claim;
     if (!(await pause(linkConfig.endpoint.clock, waitMs, signal))) break;
     const pooled = takePooled(options);
-    if (pooled) return { held: pooled };
+    if (pooled) return { pooled };
   }
   return { state: "alone" };
 }
@@ -184,7 +184,7 @@ function createSession(
     nextId,
     usedAt,
     calls: 1,
-    state: "over",
+    state: "retired",
     shared: undefined,
     isKnownGood: false,
   };
@@ -253,7 +253,7 @@ async function publishSession(
   dropHandshakeData(session);
   if (isStored) return;
   session.shared = undefined;
-  if (session.state !== "gone") await retireSession(session);
+  if (session.state !== "abandoned") await retireSession(session);
 }
 
 function poolSharedSession(
@@ -322,7 +322,7 @@ function reportUse(
 /** Lets other calls share the session. If a parallel call was faster, this session ends with its own call. */
 function addToPool(session: PooledSession, later: WaitUntil): void {
   if (pool.has(session.key)) return;
-  session.state = "held";
+  session.state = "pooled";
   touchSession(session, Date.now());
   while (pool.size > MAX_POOLED) {
     const [oldest] = largestGroup(
@@ -346,7 +346,7 @@ function largestGroup(
 /** Call when a call in the session has ended. Never rejects. */
 async function releaseSession(session: PooledSession, now: number): Promise<void> {
   session.calls -= 1;
-  if (session.state === "held") touchSession(session, now);
+  if (session.state === "pooled") touchSession(session, now);
   else await endIfUnused(session);
 }
 
@@ -375,13 +375,13 @@ async function suspectSession(session: PooledSession, { createShare }: AcquireOp
 /** No call here uses it any more, and this isolate does not end it. */
 function abandonSession(session: PooledSession): void {
   if (pool.get(session.key) === session) pool.delete(session.key);
-  session.state = "gone";
+  session.state = "abandoned";
 }
 
 /** Stops sharing the session. Never rejects. */
 async function retireSession(session: PooledSession): Promise<void> {
   if (pool.get(session.key) === session) pool.delete(session.key);
-  session.state = "over";
+  session.state = "retired";
   await endIfUnused(session);
 }
 
@@ -392,7 +392,7 @@ function touchSession(session: PooledSession, now: number): void {
 }
 
 async function endIfUnused({ endpoint, opened: { session }, state, calls, shared }: PooledSession): Promise<void> {
-  if (state !== "over" || calls > 0 || shared || session.id === undefined) return;
+  if (state !== "retired" || calls > 0 || shared || session.id === undefined) return;
   // Best effort: the server may be gone.
   await end2025(endpoint, session, { limits: { totalMs: END_TIMEOUT_MS } }).catch(() => undefined);
 }

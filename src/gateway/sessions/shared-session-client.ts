@@ -17,7 +17,7 @@ import {
 import type { SessionClaimResult, UpstreamObject } from "./upstream-object.ts";
 
 export type SharedSessionClaim =
-  | { readonly state: "lent"; readonly tag: string; readonly session: Session2025; readonly times: number }
+  | { readonly state: "shared"; readonly tag: string; readonly session: Session2025; readonly times: number }
   | { readonly state: "make"; readonly tag: string }
   | { readonly state: "wait" | "alone" };
 
@@ -54,18 +54,18 @@ export class SharedSessionClient {
    * object may not have heard.
    */
   async claim(callMs: number, staleTag?: string): Promise<SharedSessionClaim> {
-    const { tenantRef: meant, env } = this.#context.host;
+    const { tenantRef, env } = this.#context.host;
     const { key, owner } = await this.#getKeys();
     for (let tries = 0; tries < 2; tries += 1) {
       const claimed = await withTimeout<SessionClaimResult>(
-        this.#stub().claim({ key, owner, callMs, meant, name: this.#name }),
+        this.#stub().claim({ key, owner, callMs, meant: tenantRef, name: this.#name }),
         RPC_TIMEOUT_MS,
       );
       if ("ring" in claimed) this.#ring = await getSessionKeyRing(env, claimed.ring);
-      if (claimed.state !== "lent") return claimed;
+      if (claimed.state !== "shared") return claimed;
       const { tag, sealed, times } = claimed;
       const stored = await unsealStoredSession(this.#ring, this.#name, { key, tag, sealed });
-      if (stored && tag !== staleTag) return { state: "lent", tag, session: stored.session, times };
+      if (stored && tag !== staleTag) return { state: "shared", tag, session: stored.session, times };
       await (stored ? this.suspect(tag) : this.invalidate(tag));
     }
     return { state: "alone" };
@@ -118,8 +118,8 @@ export class SharedSessionClient {
 
   /** A stub belongs to one request, and must be created anew for a retry. */
   #stub(): DurableObjectStub<UpstreamObject> {
-    const { env, tenantRef: meant } = this.#context.host;
-    const { jurisdiction, region } = meant.placement;
+    const { env, tenantRef } = this.#context.host;
+    const { jurisdiction, region } = tenantRef.placement;
     const location = region === null ? {} : { locationHint: region as DurableObjectLocationHint };
     return objectsIn(namespaceOf<UpstreamObject>(env, "UpstreamObject"), jurisdiction).getByName(this.#name, location);
   }

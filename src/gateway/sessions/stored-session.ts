@@ -22,8 +22,8 @@ export interface StoredSession {
 const MAX_CHARACTERS = 65_536;
 
 /** Name of the Durable Object for this tenant's sessions at this upstream. */
-export function sessionObjectName({ id, uid: incarnation }: TenantRef, upstream: string): string {
-  return `${storageKey(id, incarnation)}/${upstream}`;
+export function sessionObjectName({ id, uid }: TenantRef, upstream: string): string {
+  return `${storageKey(id, uid)}/${upstream}`;
 }
 
 /** The Worker's own keys if it has any, then the fallback keys. */

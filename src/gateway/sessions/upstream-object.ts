@@ -28,13 +28,13 @@ export interface SessionClaimRequest {
 }
 
 /**
- * `lent`: the session, with the number of times it was handed out. `make`: the caller opens it, and then calls `store`
+ * `shared`: the session, with the number of times it was handed out. `make`: the caller opens it, and then calls `store`
  * or `invalidate`. `wait`: another isolate is opening it. `alone`: the limit is reached, so the call opens its own.
  * `ring` seals sessions if the Worker has no key of its own.
  */
 export type SessionClaimResult =
   | {
-      readonly state: "lent";
+      readonly state: "shared";
       readonly tag: string;
       readonly ring: KeyRing;
       readonly sealed: string;
@@ -132,7 +132,7 @@ export class UpstreamObject extends DurableObject {
         if (row.sealed === null) return { state: "wait" };
         this.#extend(row.tag, callMs);
         this.#sql.exec("UPDATE held_sessions SET times = times + 1 WHERE tag = ?", row.tag);
-        return { state: "lent", tag: row.tag, ring, sealed: row.sealed, times: row.times + 1 };
+        return { state: "shared", tag: row.tag, ring, sealed: row.sealed, times: row.times + 1 };
       }
       // An expired session is not handed out, even if it has not been ended yet.
       if (row) this.#expire(row);

@@ -25,7 +25,7 @@ const SCOPE_TOKEN = /^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/;
 const tokenCache = new LruMap<IdentityToken>(500);
 
 export function createIdentity(context: IdentityContext): Identity {
-  return { token: (ask) => getToken(context, ask) };
+  return { token: (tokenRequest) => getToken(context, tokenRequest) };
 }
 
 async function getToken(context: IdentityContext, { audience, scopes = [] }: TokenRequest): Promise<string> {
@@ -59,20 +59,20 @@ function requestToken(request: IdentityTokenRequest): Promise<IdentityToken> {
   if (person.grant !== undefined)
     return getProviderToken({ ...request, scopes: [] }).then(({ token }) => exchangeToken(request, token));
   const { credential } = context;
-  if (credential.kind !== "stranger") throw new IdentityError("stored");
+  if (credential.kind !== "unrecognized") throw new IdentityError("stored");
   return exchangeToken(request, credential.token);
 }
 
 function toRefreshContext(context: IdentityContext): RefreshContext {
-  const { tenant, document, env, context: visit, snapshot } = context;
+  const { tenant, document, env, context: requestContext, cachedPolicy } = context;
   return {
     tenant,
-    placement: visit.placement,
-    created: snapshot.created,
-    revision: snapshot.version,
+    placement: requestContext.placement,
+    created: cachedPolicy.created,
+    revision: cachedPolicy.version,
     document,
-    sectionHashes: snapshot.sections,
-    server: visit.deployment.catalog.server,
+    sectionHashes: cachedPolicy.sections,
+    server: requestContext.deployment.catalog.server,
     env: env as RefreshContext["env"],
     stub: () => context.stub(),
     secret: (name) => context.secret(name),

@@ -52,14 +52,14 @@ export async function createSignedToken({
 }
 
 async function getSigner(context: IdentityTokenRequest["context"]): Promise<Signer> {
-  const { storageKey: kept } = context;
-  const cached = signers.get(kept);
+  const { storageKey } = context;
+  const cached = signers.get(storageKey);
   if (cached && isUnexpired(cached.expires, KEY_CACHE_MS, Date.now())) return cached;
   const signingKey = await withRetries(() => createRpcClient(context.stub(), signingKeyStore).getSigningKey());
   if (signingKey === "unset") throw new IdentityError("sealed");
   const { kid, jwk } = signingKey;
   const key = await crypto.subtle.importKey("jwk", jwk, { name: "ECDSA", namedCurve: "P-256" }, false, ["sign"]);
   const signer = { kid, key, expires: Date.now() + KEY_CACHE_MS };
-  signers.set(kept, signer);
+  signers.set(storageKey, signer);
   return signer;
 }

@@ -108,8 +108,8 @@ async function addKey(host: TenantHost, ring: KeyRing, { newest, isNeeded }: New
     const created = host.now() - (isNeeded ? PUBLISH_AHEAD_MS : 0);
     const insert = "INSERT INTO login_keys (kid, public, private, created) VALUES (?, ?, ?, ?)";
     host.sql.exec(insert, kid, jwk, sealed, created);
-    const kept = "SELECT kid FROM login_keys ORDER BY created DESC, kid LIMIT ?";
-    host.sql.exec(`DELETE FROM login_keys WHERE kid NOT IN (${kept})`, MAX_KEYS);
+    const newestKids = "SELECT kid FROM login_keys ORDER BY created DESC, kid LIMIT ?";
+    host.sql.exec(`DELETE FROM login_keys WHERE kid NOT IN (${newestKids})`, MAX_KEYS);
   });
 }
 

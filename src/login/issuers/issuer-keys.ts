@@ -55,7 +55,7 @@ export interface CachedIssuer {
 }
 
 interface IssuerSource {
-  readonly ground: RefreshContext;
+  readonly tenantContext: RefreshContext;
   readonly issuer: string;
   /** The name of its section. */
   readonly section: string;
@@ -65,7 +65,7 @@ interface IssuerSource {
 async function issuerSourceOf(tenantContext: RefreshContext, issuer: string): Promise<IssuerSource> {
   const { tenant, created, stub, env } = tenantContext;
   const location = sectionPlace(storageKey(tenant, created), (env as { readonly BODIES: KVNamespace }).BODIES, stub);
-  return { ground: tenantContext, issuer, section: await sectionNameOf(issuer), location };
+  return { tenantContext, issuer, section: await sectionNameOf(issuer), location };
 }
 
 async function sectionNameOf(issuer: string): Promise<string> {
@@ -178,7 +178,7 @@ async function removeStaleSections(
   await Promise.all(staleNames.map((name) => createRpcClient(stub(), sectionStore).remove(name)));
 }
 
-function claimRead({ ground: tenantContext, issuer, section }: IssuerSource, since: number): Promise<IssuerClaim> {
+function claimRead({ tenantContext, issuer, section }: IssuerSource, since: number): Promise<IssuerClaim> {
   // A new id for each attempt: a retry gets the same claim.
   const claimant = crypto.randomUUID();
   return createRpcClient(tenantContext.stub(), issuerStore).claim({
@@ -191,7 +191,7 @@ function claimRead({ ground: tenantContext, issuer, section }: IssuerSource, sin
 }
 
 /** Requires the claim. Returns the state after the read. */
-async function readAndStore({ ground: tenantContext, issuer, section, location }: IssuerSource): Promise<IssuerClaim> {
+async function readAndStore({ tenantContext, issuer, section, location }: IssuerSource): Promise<IssuerClaim> {
   const issuerStub = createRpcClient(tenantContext.stub(), issuerStore);
   try {
     const read = await readIssuer(issuer, tenantContext.document.auth?.login?.issuer === issuer, tenantContext);
@@ -204,7 +204,7 @@ async function readAndStore({ ground: tenantContext, issuer, section, location }
     if (await issuerStub.settle(issuer, false))
       await createRpcClient(tenantContext.stub(), sectionStore).remove(section);
   }
-  return claimRead({ ground: tenantContext, issuer, section, location }, 0);
+  return claimRead({ tenantContext, issuer, section, location }, 0);
 }
 
 async function loadIssuer({ location }: IssuerSource, hash: string): Promise<CachedIssuer | undefined> {

@@ -39,7 +39,7 @@ export interface IssuerClaim {
 }
 
 export interface IssuerMethods {
-  claim(ask: IssuerClaimRequest): IssuerClaim;
+  claim(request: IssuerClaimRequest): IssuerClaim;
   /** `wasRead` false: the attempt failed. Returns whether the earlier result is too old to use. */
   settle(issuer: string, wasRead: boolean): boolean;
   /** Whether this is the policy's current revision: a newer document may name issuers that an older one does not. */
@@ -64,7 +64,7 @@ export const issuerStore: Store<IssuerMethods, TenantHost> = {
     const claims = new LastClaims();
     return {
       methods: {
-        claim: (ask) => host.transaction(() => claim(host, claims, ask)),
+        claim: (request) => host.transaction(() => claim(host, claims, request)),
         settle: (issuer, wasRead) => host.transaction(() => settle(host, issuer, wasRead)),
         isCurrent: (revision) => host.revision() === revision,
       },

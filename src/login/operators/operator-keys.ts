@@ -31,14 +31,14 @@ export interface OperatorKeyContext {
   readonly onError: (error: unknown) => void;
 }
 
-type FetchKeys = (issuer: string, ground: Pick<OperatorKeyContext, "env">) => Promise<JSONWebKeySet>;
+type FetchKeys = (issuer: string, context: Pick<OperatorKeyContext, "env">) => Promise<JSONWebKeySet>;
 
 const fetchKeys: FetchKeys = (issuer, { env }) => readIssuer(issuer, false, { tenant: OPERATORS_TENANT, env });
 
 /** `newer`: the cached keys did not sign the token. Returns undefined if there are none. */
 export type OperatorKeys = (
   issuer: string,
-  ground: OperatorKeyContext,
+  context: OperatorKeyContext,
   newer: boolean,
 ) => Promise<IssuerKeys | undefined>;
 

@@ -18,7 +18,7 @@ export function publisherHostOf({ id, kind }: Pick<ClientSummary, "id" | "kind">
 }
 
 /** The destination after consent, and whether a program on this computer waits there. */
-export function describeRedirect(redirect: string): readonly [isLoopback: boolean, shown: string] {
+export function describeRedirect(redirect: string): readonly [isLoopback: boolean, text: string] {
   const { protocol, host, hostname } = new URL(redirect);
   if (!/^https?:$/.test(protocol)) return [false, `the app that opens links of ${sanitizeText(protocol)}`];
   const isLoopback = /^(127(\.\d+){3}|localhost|\[::1\])$/.test(hostname);

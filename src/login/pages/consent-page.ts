@@ -41,10 +41,10 @@ export function parseDecision(answer: URLSearchParams): ConsentDecision | undefi
 }
 
 /** The shown tools that the person unchecked. */
-export function parseRestrictions(answer: URLSearchParams, shown: readonly string[]): ToolRestrictions {
+export function parseRestrictions(answer: URLSearchParams, toolNames: readonly string[]): ToolRestrictions {
   const checked = new Set(answer.getAll("tool"));
-  const deny = shown.filter((name) => !checked.has(name));
-  const laterTools = answer.has("later") ? {} : { allow: shown.filter((name) => checked.has(name)) };
+  const deny = toolNames.filter((name) => !checked.has(name));
+  const laterTools = answer.has("later") ? {} : { allow: toolNames.filter((name) => checked.has(name)) };
   return { deny, ...laterTools, ...(!answer.has("read") && { toolsOnly: true }) };
 }
 

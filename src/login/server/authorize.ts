@@ -21,7 +21,7 @@ export interface AuthorizeError {
 }
 
 export type ParsedAuthorize =
-  | { readonly kind: "asked"; readonly client: LoginClient; readonly request: AuthorizeRequest }
+  | { readonly kind: "valid"; readonly client: LoginClient; readonly request: AuthorizeRequest }
   | AuthorizeError
   /** An error for the person. */
   | { readonly kind: "wrong"; readonly why: string };
@@ -50,7 +50,7 @@ export async function parseAuthorize(context: LoginContext, query: URLSearchPara
   const requestedScopes = new Set((query.get("scope") ?? "").split(" "));
   const scopes = tenantScopesIn(requestedScopes, document.scopes);
   const offline = requestedScopes.has("offline_access");
-  return { kind: "asked", client, request: { client: id, redirect, state, challenge, scopes, offline, ...match } };
+  return { kind: "valid", client, request: { client: id, redirect, state, challenge, scopes, offline, ...match } };
 }
 
 function toAuthorizeError(

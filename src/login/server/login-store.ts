@@ -76,8 +76,8 @@ export interface LoginMethods extends ClientMethods {
   addSignIn(nonce: string, record: SignInRecord, expires: number): "added" | "full";
   getSignIn(nonce: string): SignInRecord | null;
   addGrant(grant: NewGrant, code: NewCode): "added" | "full";
-  redeem(ask: RedeemRequest): RedeemResult;
-  refresh(ask: TokenRefreshRequest): TokenRefreshResult;
+  redeem(request: RedeemRequest): RedeemResult;
+  refresh(request: TokenRefreshRequest): TokenRefreshResult;
   /** By the hash of an access token or a refresh token. */
   revoke(hash: string, client: string): EndResult;
   /** A grant's provider tokens, for use; null: there are none. */
@@ -143,8 +143,8 @@ function createLoginMethods(host: TenantHost): LoginMethods {
       return row ? (JSON.parse(row.record) as SignInRecord) : null;
     },
     addGrant: (grant, code) => host.transaction(() => addGrant(host, grant, code, takeSlot)),
-    redeem: (ask) => host.transaction(() => redeem(host, ask)),
-    refresh: (ask) => host.transaction(() => refresh(host, ask)),
+    redeem: (request) => host.transaction(() => redeem(host, request)),
+    refresh: (request) => host.transaction(() => refresh(host, request)),
     revoke: (hash, client) => {
       const tokens = `SELECT grant_id FROM login_access WHERE hash = ?1 UNION SELECT grant_id FROM login_refresh WHERE hash = ?1`;
       // The plus makes SQLite look up by the token: a client may have many grants.

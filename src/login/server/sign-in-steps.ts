@@ -42,7 +42,7 @@ const SIGN_IN_HOURS = 168;
 export async function beginAuthorize(context: LoginContext): Promise<Response> {
   const parsed = await parseAuthorize(context, new URL(context.request.url).searchParams);
   if (parsed.kind === "wrong") return errorPageResponse(context, parsed.why);
-  if (parsed.kind === "asked") return beginSignIn(context, parsed.request, parsed.client);
+  if (parsed.kind === "valid") return beginSignIn(context, parsed.request, parsed.client);
   return rejectBeforeSignIn(context, parsed, parsed);
 }
 
@@ -227,8 +227,12 @@ async function computeExtent(
     ...toPrincipal(signIn.principal, person, login.claims),
     scopes,
   });
-  const shown = tools.map((tool) => toConsentTool(tool, context.tenantContext.document));
-  return { scopes, tools: shown, digest: await digest(JSON.stringify([client.digest, signIn.principal, shown])) };
+  const consentTools = tools.map((tool) => toConsentTool(tool, context.tenantContext.document));
+  return {
+    scopes,
+    tools: consentTools,
+    digest: await digest(JSON.stringify([client.digest, signIn.principal, consentTools])),
+  };
 }
 
 function toConsentTool({ wire, target }: View["tools"][number], { upstreams = {} }: TenantDocument): ShownTool {

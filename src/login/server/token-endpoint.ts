@@ -79,13 +79,13 @@ async function refreshTokens(
   const { access, refresh } = newTokens;
   const answer = await seal(ring, PURPOSE, JSON.stringify({ access, refresh }));
   const identityProvider = IDENTITY_PROVIDERS[context.login.via];
-  const ask = {
+  const refreshRequest = {
     ...grantRequest,
     oldHash: await hashToken(oldToken),
     answer,
     maxConfirmedAgeMs: identityProvider?.revalidate ? REVALIDATE_AFTER_MS : null,
   };
-  const refreshed = await refreshWithRevalidation(context, ask, identityProvider);
+  const refreshed = await refreshWithRevalidation(context, refreshRequest, identityProvider);
   if (refreshed.state === "refused") throw await toTokenError(refreshed);
   if (refreshed.state === "wait") throw tooManyTokens(refreshed.until);
   const unsealed = await unseal(ring, PURPOSE, refreshed.answer);
@@ -113,12 +113,12 @@ type FinalTokenRefresh = Exclude<TokenRefreshResult, { readonly state: "confirm"
 /** `identityProvider` is undefined if there is none to ask. */
 export async function refreshWithRevalidation(
   context: RevalidationContext,
-  ask: TokenRefreshRequest,
+  refreshRequest: TokenRefreshRequest,
   identityProvider: IdentityProviderClient | undefined,
 ): Promise<FinalTokenRefresh> {
   const loginStub = getLoginStub(context);
   for (const deadline = Date.now() + MAX_WAIT_MS; Date.now() < deadline;) {
-    const refreshed = await loginStub.refresh(ask);
+    const refreshed = await loginStub.refresh(refreshRequest);
     if (refreshed.state !== "confirm") return refreshed;
     const { grant } = refreshed;
     const claim = await loginStub.claimProvider(grant);

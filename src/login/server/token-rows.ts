@@ -56,7 +56,7 @@ export interface TokenRejection {
   readonly endResult?: WriteResult;
 }
 
-export type RedeemResult = ({ readonly state: "given" } & IssuedTokens) | TokenRejection;
+export type RedeemResult = ({ readonly state: "issued" } & IssuedTokens) | TokenRejection;
 
 export interface TokenRefreshRequest extends GrantRequest {
   readonly oldHash: string;
@@ -68,7 +68,7 @@ export interface TokenRefreshRequest extends GrantRequest {
 
 export type TokenRefreshResult =
   /** `answer` of the first of several simultaneous requests. */
-  | ({ readonly state: "given"; readonly answer: string } & IssuedTokens)
+  | ({ readonly state: "issued"; readonly answer: string } & IssuedTokens)
   /** The provider must be asked first. */
   | { readonly state: "confirm"; readonly grant: string }
   | { readonly state: "wait"; readonly until: number }
@@ -109,30 +109,30 @@ interface CodeRow {
   redeemed: number;
 }
 
-export function redeem(host: TenantHost, ask: RedeemRequest): RedeemResult {
+export function redeem(host: TenantHost, request: RedeemRequest): RedeemResult {
   const { sql } = host;
   const query = "SELECT grant_id, redirect, challenge, expires, redeemed FROM login_codes WHERE hash = ?";
-  const [code] = sql.exec<CodeRow>(query, ask.code).toArray();
+  const [code] = sql.exec<CodeRow>(query, request.code).toArray();
   const row = code && findGrant(host, "id = ?", code.grant_id);
-  if (!row || row.client !== ask.client) return rejectToken("the code is not known, or has ended");
+  if (!row || row.client !== request.client) return rejectToken("the code is not known, or has ended");
   // An attacker with only the code, for example from a log, must not be able to end the grant.
-  if (code.challenge !== ask.challenge) return rejectToken("code_verifier is not the one of code_challenge");
+  if (code.challenge !== request.challenge) return rejectToken("code_verifier is not the one of code_challenge");
   if (code.redeemed) {
     // A caller that repeats the request after a lost answer created these tokens, which no other party knows.
     const same = "SELECT expires FROM login_access WHERE hash = ? AND grant_id = ?";
-    const [issued] = sql.exec<{ expires: number }>(same, ask.access, row.id).toArray();
-    if (issued) return { state: "given", grant: toGrant(row), expiresInMs: issued.expires - host.now() };
+    const [issued] = sql.exec<{ expires: number }>(same, request.access, row.id).toArray();
+    if (issued) return { state: "issued", grant: toGrant(row), expiresInMs: issued.expires - host.now() };
     return endStolenGrant(host, row, "the code was redeemed before, which ends what came of it");
   }
   if (code.expires <= host.now()) return rejectToken("the code is not known, or has ended");
-  if (ask.redirect !== null && code.redirect !== ask.redirect) {
+  if (request.redirect !== null && code.redirect !== request.redirect) {
     return rejectToken("redirect_uri is not the one of the authorization request");
   }
-  const rejection = checkGrant(host, row, ask);
+  const rejection = checkGrant(host, row, request);
   if (rejection) return rejection;
-  sql.exec("UPDATE login_codes SET redeemed = 1 WHERE hash = ?", ask.code);
+  sql.exec("UPDATE login_codes SET redeemed = 1 WHERE hash = ?", request.code);
   sql.exec("UPDATE login_grants SET expires = sign_in_until WHERE id = ?", row.id);
-  return { state: "given", ...issueTokens(host, row, ask) };
+  return { state: "issued", ...issueTokens(host, row, request) };
 }
 
 interface RefreshRow {
@@ -142,17 +142,21 @@ interface RefreshRow {
   answer: string | null;
 }
 
-export function refresh(host: TenantHost, ask: TokenRefreshRequest): TokenRefreshResult {
+export function refresh(host: TenantHost, request: TokenRefreshRequest): TokenRefreshResult {
   const { sql } = host;
   const now = host.now();
   const query = "SELECT grant_id, claimed_at, answer FROM login_refresh WHERE hash = ?";
-  const [token] = sql.exec<RefreshRow>(query, ask.oldHash).toArray();
+  const [token] = sql.exec<RefreshRow>(query, request.oldHash).toArray();
   const row = token && findGrant(host, "id = ?", token.grant_id);
-  if (!row || row.client !== ask.client) return rejectToken("the refresh token is not known, or has ended");
-  const rejection = checkGrant(host, row, ask);
+  if (!row || row.client !== request.client) return rejectToken("the refresh token is not known, or has ended");
+  const rejection = checkGrant(host, row, request);
   if (rejection) return rejection;
-  if (token.claimed_at !== null) return repeatRefresh(host, row, token, ask);
-  if (ask.maxConfirmedAgeMs !== null && row.provider !== null && row.confirmed_at + ask.maxConfirmedAgeMs < now) {
+  if (token.claimed_at !== null) return repeatRefresh(host, row, token, request);
+  if (
+    request.maxConfirmedAgeMs !== null &&
+    row.provider !== null &&
+    row.confirmed_at + request.maxConfirmedAgeMs < now
+  ) {
     return { state: "confirm", grant: row.id };
   }
   sql.exec("DELETE FROM login_access WHERE grant_id = ? AND expires <= ?", row.id, now);
@@ -161,19 +165,19 @@ export function refresh(host: TenantHost, ask: TokenRefreshRequest): TokenRefres
     .toArray();
   const [firstToEnd] = accessTokens;
   if (firstToEnd && accessTokens.length >= MAX_ACCESS_TOKENS) return { state: "wait", until: firstToEnd.expires };
-  sql.exec("UPDATE login_refresh SET claimed_at = ?, answer = ? WHERE hash = ?", now, ask.answer, ask.oldHash);
-  return { state: "given", answer: ask.answer, ...issueTokens(host, row, ask) };
+  sql.exec("UPDATE login_refresh SET claimed_at = ?, answer = ? WHERE hash = ?", now, request.answer, request.oldHash);
+  return { state: "issued", answer: request.answer, ...issueTokens(host, row, request) };
 }
 
 function repeatRefresh(
   host: TenantHost,
   row: GrantRow,
   { claimed_at: at, answer }: RefreshRow,
-  ask: TokenRefreshRequest,
+  request: TokenRefreshRequest,
 ): TokenRefreshResult {
   if (at !== null && answer !== null && isUnexpired(at + REPLAY_WINDOW_MS, REPLAY_WINDOW_MS, host.now() - 1)) {
-    const lastsMs = Math.min(at + ask.accessMs, row.sign_in_until) - host.now();
-    return { state: "given", answer, grant: toGrant(row), expiresInMs: lastsMs };
+    const lastsMs = Math.min(at + request.accessMs, row.sign_in_until) - host.now();
+    return { state: "issued", answer, grant: toGrant(row), expiresInMs: lastsMs };
   }
   return endStolenGrant(host, row, "the refresh token was used before, which ends what came of it");
 }

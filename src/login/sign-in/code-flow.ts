@@ -132,7 +132,7 @@ function callbackUrlOf({ issuer }: LoginUrls): string {
 }
 
 /** Reads the provider's current description of the person with this access token. */
-type FetchPerson = (access: string, given?: CodeTokens, user?: ProviderUserResponse) => Promise<CurrentPerson>;
+type FetchPerson = (access: string, tokens?: CodeTokens, user?: ProviderUserResponse) => Promise<CurrentPerson>;
 
 /** Uses the refresh token if there is one. It may be valid only once, so its result is always returned. */
 export async function revalidateWithProvider(

@@ -132,7 +132,7 @@ export async function requestLease(
     return undefined;
   }
   const lease = response.state === "granted" ? response : unchangedLease(previous);
-  const policy = createCachedPolicy(tenant, lease, { previous, asked: requestedAt, request });
+  const policy = createCachedPolicy(tenant, lease, { previous, requestedAt, request });
   if (request.key) cacheKeyGrant(policy, request.key.cacheKey, lease.key);
   cachePolicy(policy);
   return policy;
@@ -160,7 +160,11 @@ function unchangedLease(previous: CachedPolicy | undefined): GrantedLease {
 function createCachedPolicy(
   tenant: string,
   lease: GrantedLease,
-  { previous, asked, request }: { previous: CachedPolicy | undefined; asked: number; request: PolicyRequest },
+  {
+    previous,
+    requestedAt,
+    request,
+  }: { previous: CachedPolicy | undefined; requestedAt: number; request: PolicyRequest },
 ): CachedPolicy {
   const { version, created, seeded, ring } = lease;
   const placement = request.inCode ? request.placement : { ...request.placement, created };
@@ -170,8 +174,8 @@ function createCachedPolicy(
   const part = current ?? (lease.policy === null ? previous : createPolicyPart(lease, lease.policy, previous));
   if (!part) throw new Error("the authority sent no policy and none is held");
   const leaseMs = part.policy.document.maxStalenessMs ?? request.maxStalenessMs;
-  const { policy, sections, memo: derived, catalogMemo: offers, bytes } = part;
-  const keyCache = keyCacheOf([current, previous], derived, asked);
+  const { policy, sections, memo, catalogMemo, bytes } = part;
+  const keyCache = keyCacheOf([current, previous], memo, requestedAt);
   // Members are listed one by one: this runs for every lease, and an object spread costs several times as much.
   return {
     tenant,
@@ -183,13 +187,13 @@ function createCachedPolicy(
     ring: previous && keyIdsOf(previous.ring) === keyIdsOf(ring) ? previous.ring : ring,
     seeded,
     leaseMs,
-    validUntil: asked + leaseMs,
-    renewal: { from: asked + leaseMs * (1 - REFRESH_SHARE) },
+    validUntil: requestedAt + leaseMs,
+    renewal: { from: requestedAt + leaseMs * (1 - REFRESH_SHARE) },
     keys: keyCache.keys,
     checkedKeys: keyCache.checkedKeys,
     keysHour: keyCache.keysHour,
-    memo: derived,
-    catalogMemo: offers,
+    memo,
+    catalogMemo,
     endedSessions,
     bytes,
     placement,
@@ -242,9 +246,9 @@ function costOf(policy: Policy): number {
  * secrets and limits are not among them.
  */
 function catalogFingerprint({ policy, sections }: Pick<CachedPolicy, "policy" | "sections">): string {
-  const { document, suspensions, retired } = policy;
+  const { document, suspensions, deprecatedNames } = policy;
   const suspended = suspensions.filter(({ kind }) => kind === "tool");
-  return JSON.stringify([{ ...document, limits: undefined }, suspended, retired, [...sections]]);
+  return JSON.stringify([{ ...document, limits: undefined }, suspended, deprecatedNames, [...sections]]);
 }
 
 function cacheKeyGrant(policy: CachedPolicy, cacheKey: string, grant: KeyGrant | null): void {

@@ -23,7 +23,7 @@ export function sealSecret(ring: KeyRing, tenant: string, name: string, value: s
 
 export interface SecretContext {
   readonly env: SecretsKeyEnv;
-  readonly snapshot: CachedPolicy;
+  readonly cachedPolicy: CachedPolicy;
   readonly stub: () => TenantStub;
 }
 
@@ -32,8 +32,8 @@ export interface SecretContext {
  * another key.
  */
 export function readSecret(context: SecretContext, name: string): Promise<string | undefined> {
-  const { env, snapshot } = context;
-  return unsealSecret({ env, tenant: snapshot.tenant, name }, () => getSealedSecret(context, name));
+  const { env, cachedPolicy } = context;
+  return unsealSecret({ env, tenant: cachedPolicy.tenant, name }, () => getSealedSecret(context, name));
 }
 
 /** Like `readSecret`, without a cached policy. `getSealed` is called only if the Worker has a key. */
@@ -54,11 +54,11 @@ export async function unsealSecret(
 /**
  * Safe to cache in `memo`: every write of a secret makes a new version of the policy, which starts with an empty memo.
  */
-async function getSealedSecret({ snapshot, stub }: SecretContext, name: string): Promise<string | null> {
-  const { memo } = snapshot;
+async function getSealedSecret({ cachedPolicy, stub }: SecretContext, name: string): Promise<string | null> {
+  const { memo } = cachedPolicy;
   const key = `secret ${name}`;
   // A handler may outlive the lease under which it began.
-  const cached = isLeased(snapshot) ? (memo.get(key) as string | null | undefined) : undefined;
+  const cached = isLeased(cachedPolicy) ? (memo.get(key) as string | null | undefined) : undefined;
   if (cached !== undefined) return cached;
   const sealed = await withTimeoutOrBusy(createRpcClient(stub(), policyRpc).sealedSecret(name));
   if (memo.size < MAX_CACHED) memo.set(key, sealed);

@@ -41,8 +41,8 @@ export interface DirectoryRef {
   readonly created: TenantUid | null;
 }
 
-/** "kept": the hostname was the tenant's already. "gone": the tenant does not exist any more. */
-export type ClaimResult = "claimed" | "kept" | "taken" | "gone";
+/** "unchanged": the hostname was the tenant's already. "gone": the tenant does not exist any more. */
+export type ClaimResult = "claimed" | "unchanged" | "taken" | "gone";
 
 /** The owner of a hostname. `basis`: the newest of the revisions that writes with this hostname were to replace. */
 export interface HostnameClaim {
@@ -226,7 +226,7 @@ export class DirectoryObject extends DurableObject {
       const open = "open = iif(basis = ?1, open + 1, iif(basis < ?1, 1, open))";
       const update = `UPDATE hostnames SET ${open}, basis = max(basis, ?1), claimed = ?2 WHERE hostname = ?3`;
       this.sql.exec(update, basis, Date.now(), hostname);
-      return "kept";
+      return "unchanged";
     }
     // An earlier or a later tenant of the same name has the hostname.
     if (owner && !(await this.#isTenantActive(ref))) return "gone";
@@ -235,7 +235,7 @@ export class DirectoryObject extends DurableObject {
       ON CONFLICT (hostname) DO UPDATE SET ${set} WHERE tenant = excluded.tenant RETURNING 1`;
     const values = [hostname, ref.id, uid, basis, Date.now()];
     if (this.sql.exec(claim, ...values).toArray().length === 0) return "taken";
-    if (owner) return owner.created === "" ? "kept" : "claimed";
+    if (owner) return owner.created === "" ? "unchanged" : "claimed";
     return this.#confirmClaim(hostname, ref);
   }
 

@@ -1,7 +1,7 @@
 // Finds the names that a document change replaces, and until when clients can still call them: clients keep the list
 // that they once read. A name without a successor was removed, and a removal is in effect when it is acknowledged.
 
-import { DEFAULT_RETIREMENT_DAYS, renamingOf, type ProfileDocument, type TenantDocument } from "./tenant-document.ts";
+import { DEFAULT_DEPRECATION_DAYS, renamingOf, type ProfileDocument, type TenantDocument } from "./tenant-document.ts";
 import type { DeprecatedName } from "../object/policy-records.ts";
 import { isVisible } from "./visibility.ts";
 
@@ -26,7 +26,7 @@ export function findDeprecatedNames(
   catalog: CatalogNames,
   now: number,
 ): DeprecatedName[] {
-  const until = now + (after.deprecatedNameDays ?? DEFAULT_RETIREMENT_DAYS) * DAY;
+  const until = now + (after.deprecatedNameDays ?? DEFAULT_DEPRECATION_DAYS) * DAY;
   if (until <= now) return [];
   return profilesInBoth(before, after).flatMap((profile) =>
     KINDS.flatMap((kind) => {

@@ -404,7 +404,7 @@ export interface TenantDocument {
   readonly deprecatedNameDays?: number;
 }
 
-export const DEFAULT_RETIREMENT_DAYS = 30;
+export const DEFAULT_DEPRECATION_DAYS = 30;
 
 /**
  * Members that hold named entries and are merged by name. All other values, and each entry, are replaced as a whole.

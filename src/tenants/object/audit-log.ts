@@ -134,11 +134,11 @@ interface PrunedEntries {
  * Turns the last deleted entry into the marker, which says how many entries were deleted in all, and from when they
  * were.
  */
-function writePruneMarker(sql: SqlStorage, { pruned: gone, marker, lastPruned: last, at }: PrunedEntries): void {
+function writePruneMarker(sql: SqlStorage, { pruned, marker, lastPruned: last, at }: PrunedEntries): void {
   const earlier = marker && (JSON.parse(marker.before ?? "null") as { entries: number; from: string });
   const before = JSON.stringify({
-    entries: gone.length + (earlier?.entries ?? 0),
-    from: earlier?.from ?? gone[0]?.at,
+    entries: pruned.length + (earlier?.entries ?? 0),
+    from: earlier?.from ?? pruned[0]?.at,
     to: last.at,
   });
   sql.exec("DELETE FROM audit WHERE sequence < ?", last.sequence);
@@ -149,7 +149,7 @@ function writePruneMarker(sql: SqlStorage, { pruned: gone, marker, lastPruned: l
     before,
     last.sequence,
   );
-  const removedBytes = gone.reduce((sum, { bytes }) => sum + bytes, marker?.bytes ?? 0);
+  const removedBytes = pruned.reduce((sum, { bytes }) => sum + bytes, marker?.bytes ?? 0);
   sql.exec("UPDATE audit_kept SET bytes = max(0, bytes - ? + octet_length(?) + 4)", removedBytes, before);
 }
 

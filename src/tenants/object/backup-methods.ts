@@ -54,14 +54,14 @@ export function createBackupMethods(host: TenantHost): BackupMethods {
   };
   return {
     backup: () => Object.fromEntries(PARTS.map(rowsOf)) as BackupRows,
-    restore: (kept, actor) =>
+    restore: (backup, actor) =>
       host.transaction(() => {
         if (host.deletion.isClosed() || host.revision() === 0) return 0;
         let count = 0;
         for (const [part, [table, columns]] of PARTS) {
           const names = columns.split(", ");
           const insert = `INSERT OR IGNORE INTO ${table} (${columns}) VALUES (${names.map(() => "?").join()})`;
-          for (const row of kept[part]) {
+          for (const row of backup[part]) {
             const values = names.map((name) => (row as unknown as Record<string, SqlStorageValue>)[name] ?? null);
             count += sql.exec(`${insert} RETURNING 1`, ...values).toArray().length;
           }

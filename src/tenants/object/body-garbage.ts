@@ -18,7 +18,7 @@ export interface GarbageTables {
   readonly deletedTable: string;
   /** The alarm's name in the log. */
   readonly alarmName: string;
-  readonly keyOf: (kept: string, hash: string) => string;
+  readonly keyOf: (storageKey: string, hash: string) => string;
 }
 
 /** Rounds up to a whole minute, so that many writes share one alarm. */

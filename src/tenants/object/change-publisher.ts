@@ -183,10 +183,10 @@ class Sender {
     const { all, ...changes } = this.#rows.since(this.#sent);
     // The log does not reach back to `#sent`. This value of `after` tells every stream that it missed something.
     const after = all ? changes.version : this.#sent;
-    const { check = null, close = null, storageKey: kept = this.#rows.storageKey() } = first ?? {};
+    const { check = null, close = null, storageKey = this.#rows.storageKey() } = first ?? {};
     const event: ChangeEvent = { ...changes, log: this.#rows.log, after, check, close };
     const arrivals = this.#arrivals;
-    const streams = await publishToHubs(this.#rows, kept, event, hubCountOf(this.#rows));
+    const streams = await publishToHubs(this.#rows, storageKey, event, hubCountOf(this.#rows));
     if (first) this.#queue.shift();
     this.#sent = event.version;
     if (streams === 0 && arrivals === this.#arrivals) this.#listening = false;

@@ -32,7 +32,11 @@ export function createLeaseDelta(
     created,
     policy: isCurrent
       ? null
-      : { document, suspensions: [...suspensionsIn(sql), ...blockedTools(sql)], retired: deprecatedNamesIn(sql) },
+      : {
+          document,
+          suspensions: [...suspensionsIn(sql), ...blockedTools(sql)],
+          deprecatedNames: deprecatedNamesIn(sql),
+        },
     sections: isCurrent ? null : sectionsIn(sql),
     ring,
     seeded,

@@ -55,7 +55,7 @@ export interface BlockList {
 export interface Policy {
   readonly document: TenantDocument;
   readonly suspensions: readonly Suspension[];
-  readonly retired: readonly DeprecatedName[];
+  readonly deprecatedNames: readonly DeprecatedName[];
 }
 
 /** Large data that is leased beside the policy: hashes by name. */
@@ -141,8 +141,8 @@ export interface TenantRecord {
   readonly suspensions: readonly Suspension[];
   readonly blocks: BlockList;
   /** The suspensions that operators made. */
-  readonly stops: readonly Pick<Suspension, "kind" | "name">[];
-  readonly retired: readonly DeprecatedName[];
+  readonly operatorSuspensions: readonly Pick<Suspension, "kind" | "name">[];
+  readonly deprecatedNames: readonly DeprecatedName[];
   readonly sections: Sections;
 }
 

@@ -16,14 +16,14 @@ export interface DocumentWrite {
   readonly own: TenantDocument;
   readonly effective: TenantDocument;
   /** Names that the change removes from the lists. */
-  readonly retired: readonly DeprecatedName[];
+  readonly deprecatedNames: readonly DeprecatedName[];
   /** Writes only if this is still the revision; null: always writes. */
   readonly ifRevision: number | null;
   readonly actor: Actor;
   readonly action: string;
 }
 
-export interface TenantCreation extends Omit<DocumentWrite, "ifRevision" | "retired"> {
+export interface TenantCreation extends Omit<DocumentWrite, "ifRevision" | "deprecatedNames"> {
   /** The uid in the directory; absent: created now. */
   readonly created?: TenantUid;
   /** The block list that the directory returned when the tenant was added. */

@@ -64,13 +64,13 @@ function methodsOf(host: TenantHost): PolicyMethods {
     ...createBackupMethods(host),
     ...createBlockMethods(host),
     ...createSecretMethods(host),
-    lease: (ask) => {
+    lease: (request) => {
       // Most leases read no row.
-      isInDirectory ||= ask.inCode && blocksVersion(sql) !== undefined;
-      const isEnded = ask.version !== null && ask.version.created === host.deletion.deletedUid();
-      if (!ask.inCode || (isInDirectory && !host.deletion.isClosed()) || isEnded) return leases.lease(ask);
+      isInDirectory ||= request.inCode && blocksVersion(sql) !== undefined;
+      const isEnded = request.version !== null && request.version.created === host.deletion.deletedUid();
+      if (!request.inCode || (isInDirectory && !host.deletion.isClosed()) || isEnded) return leases.lease(request);
       // Over RPC every answer is a promise.
-      return declareInDirectory(host).then(() => leases.lease(ask)) as unknown as LeaseResponse;
+      return declareInDirectory(host).then(() => leases.lease(request)) as unknown as LeaseResponse;
     },
     create: ({ created = createTenantUid(host.now()), own, effective, blocks = NO_BLOCKS, actor, action }) =>
       host.transaction(() => {
@@ -115,8 +115,8 @@ function methodsOf(host: TenantHost): PolicyMethods {
       }),
     audit: ({ before, limit }) => auditPage(sql, before, limit),
     leftMs: () => host.leftMs(),
-    close: (incarnation) => {
-      closeTenant(host, incarnation);
+    close: (uid) => {
+      closeTenant(host, uid);
       return host.leftMs();
     },
     erase: async () => {
@@ -147,8 +147,8 @@ function recordOf(host: StoreHost, row: TenantRow): TenantRecord {
     effective: JSON.parse(row.effective) as TenantDocument,
     suspensions: suspensionsIn(host.sql),
     blocks: { version: blocksVersion(host.sql) ?? 0, blocks: blocksIn(host.sql) },
-    retired: deprecatedNamesIn(host.sql),
-    stops: host.sql
+    deprecatedNames: deprecatedNamesIn(host.sql),
+    operatorSuspensions: host.sql
       .exec<{ kind: Suspension["kind"]; name: string }>("SELECT kind, name FROM suspensions WHERE by_operator = 1")
       .toArray(),
     sections: sectionsIn(host.sql),
@@ -168,7 +168,7 @@ function writeDocument(host: TenantHost, write: DocumentWrite, row: TenantRow): 
   if (own === row.own && effective === row.effective) return { state: "unchanged", revision: row.revision };
   sql.exec("UPDATE tenant SET own = ?, effective = ?", own, effective);
   sql.exec("DELETE FROM retired WHERE until < ?", host.now());
-  for (const { kind, profile, name, target, successor, until } of write.retired) {
+  for (const { kind, profile, name, target, successor, until } of write.deprecatedNames) {
     sql.exec(
       "INSERT OR REPLACE INTO retired (kind, profile, name, target, successor, until) VALUES (?, ?, ?, ?, ?, ?)",
       kind,

@@ -179,7 +179,7 @@ async function write(profiles: TenantDocument["profiles"] = {}): Promise<void> {
   const policy = createRpcClient(tenant.stub, policyStore);
   const ifRevision = (await policy.read(false))?.revision ?? 0;
   const document: TenantDocument = { mode: "open", maxStalenessMs: 50, profiles };
-  const about = { retired: [], ifRevision, actor: { name: "ann" }, action: "apply" };
+  const about = { deprecatedNames: [], ifRevision, actor: { name: "ann" }, action: "apply" };
   await policy.write({ own: document, effective: document, ...about });
 }
 

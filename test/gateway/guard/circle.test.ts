@@ -44,7 +44,7 @@ function host(reached: () => void = () => {}): string {
 async function rewrite({ stub }: FreshTenant, document: TenantDocument): Promise<void> {
   const policy = createRpcClient(stub, policyStore);
   const ifRevision = (await policy.read(false))?.revision ?? 0;
-  const whole = { own: { ...open, ...document }, effective: { ...open, ...document }, retired: [] };
+  const whole = { own: { ...open, ...document }, effective: { ...open, ...document }, deprecatedNames: [] };
   await policy.write({ ...whole, ifRevision, actor: { name: "ann" }, action: "apply" });
 }
 

@@ -10,7 +10,7 @@ const secret = async (name: string) => (name === "TOKEN" ? "s3cret-token" : unde
 async function sent(headers: Record<string, string>, client: Record<string, string>) {
   const read = (name: string) => new Headers(client).get(name);
   const filled = await resolveHeaders({ url, headers }, { tenant: "acme", env: {}, secret, clientHeader: read });
-  return "lacks" in filled ? filled : filled.headers;
+  return "missingSecret" in filled ? filled : filled.headers;
 }
 
 describe("a header of the client", () => {

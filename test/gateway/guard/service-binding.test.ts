@@ -56,7 +56,7 @@ async function rewrite({ stub }: FreshTenant, document: TenantDocument): Promise
   await policy.write({
     own: document,
     effective: document,
-    retired: [],
+    deprecatedNames: [],
     ifRevision,
     actor: { name: "ann" },
     action: "apply",

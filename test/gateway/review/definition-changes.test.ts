@@ -50,7 +50,7 @@ describe("a definition under a new name", () => {
   const left = [{ name: "old", text: '{"description":"same","name":"old"}' }];
 
   it("is known by all but its name", () => {
-    expect(findRenamedFrom({ text: '{"name":"new","description":"same"}', left })).toBe("old");
-    expect(findRenamedFrom({ text: '{"name":"new","description":"other"}', left })).toBeUndefined();
+    expect(findRenamedFrom({ text: '{"name":"new","description":"same"}', unlisted: left })).toBe("old");
+    expect(findRenamedFrom({ text: '{"name":"new","description":"other"}', unlisted: left })).toBeUndefined();
   });
 });

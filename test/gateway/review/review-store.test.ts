@@ -33,7 +33,7 @@ describe("definitions that wait for approval", () => {
   it("are in the order of the list, on pages", () =>
     atDesk(["up"], ({ methods }) => {
       const definitions = ["c", "a", "b"].map((name) => one(name, name));
-      expect(methods.recordListed({ id: "up", config: "c", definitions })).toBe("kept");
+      expect(methods.recordListed({ id: "up", config: "c", definitions })).toBe("stored");
       const first = methods.listWaiting("up", { after: -1, limit: 2 });
       expect(first.items.map(({ name }) => name)).toEqual(["c", "a"]);
       const second = methods.listWaiting("up", { after: first.next ?? 0, limit: 2 });

@@ -114,7 +114,7 @@ async function reviewed(listing: Listing) {
 /** As often as something else changes the revision meanwhile. */
 async function rewrite({ stub }: FreshTenant, document: TenantDocument): Promise<void> {
   const policy = createRpcClient(stub, policyStore);
-  const about = { own: document, effective: document, retired: [], actor: { name: "ann" }, action: "apply" };
+  const about = { own: document, effective: document, deprecatedNames: [], actor: { name: "ann" }, action: "apply" };
   const write = async () => policy.write({ ...about, ifRevision: (await policy.read(false))?.revision ?? 0 });
   await expect.poll(async () => (await write()).state).toBe("written");
 }

@@ -190,7 +190,7 @@ describe("a session that an object keeps", () => {
     });
     const { call, meant, ended, rows } = caller({ through: isLost });
     expect(await call()).toBe("s1");
-    expect(lentTo).toContain("lent");
+    expect(lentTo).toContain("shared");
     expect(ended).toEqual([]);
     expect(await rows()).toHaveLength(1);
   });

@@ -78,8 +78,8 @@ describe("a session that several isolates want", () => {
     const tag = await make();
     expect(await claim()).toEqual({ state: "wait" });
     expect(await object.store({ key: "k", tag }, "sealed", CALL_MS)).toBe(true);
-    expect(await claim()).toEqual({ state: "lent", tag, ring, sealed: "sealed", times: 1 });
-    expect(await claim()).toEqual({ state: "lent", tag, ring, sealed: "sealed", times: 2 });
+    expect(await claim()).toEqual({ state: "shared", tag, ring, sealed: "sealed", times: 1 });
+    expect(await claim()).toEqual({ state: "shared", tag, ring, sealed: "sealed", times: 2 });
     expect(await claim("another")).toMatchObject({ state: "make" });
   });
 
@@ -90,7 +90,7 @@ describe("a session that several isolates want", () => {
     expect(await claim()).toEqual({ state: "wait" });
     expect(await object.store({ key: "k", tag }, "sealed", CALL_MS)).toBe(true);
     await evictDurableObject(object);
-    expect(await claim()).toMatchObject({ state: "lent", tag });
+    expect(await claim()).toMatchObject({ state: "shared", tag });
   });
 
   it("is made by another where the first has died, whose session is nobody's when it comes late", async () => {
@@ -100,7 +100,7 @@ describe("a session that several isolates want", () => {
     const tag = await make();
     expect(await object.store({ key: "k", tag: dead }, "late", CALL_MS)).toBe(false);
     expect(await object.store({ key: "k", tag }, "sealed", CALL_MS)).toBe(true);
-    expect(await claim()).toMatchObject({ state: "lent", tag, sealed: "sealed" });
+    expect(await claim()).toMatchObject({ state: "shared", tag, sealed: "sealed" });
   });
 
   it("is neither waited for nor kept for longer than ever, though the clock was ahead when it was begun", async () => {
@@ -116,7 +116,7 @@ describe("a session that several isolates want", () => {
     await object.store({ key: "k", tag }, "sealed", CALL_MS);
     await aYearAhead();
     await evictDurableObject(object);
-    expect(await claim()).toMatchObject({ state: "lent", tag });
+    expect(await claim()).toMatchObject({ state: "shared", tag });
     const { until, alarm } = await runInDurableObject(object, async (_instance, { storage }) => ({
       ...storage.sql.exec<{ until: number }>("SELECT until FROM held_sessions").one(),
       alarm: await storage.getAlarm(),
@@ -136,7 +136,7 @@ describe("a session that several isolates want", () => {
     await object.invalidate({ key: "k", tag: old });
     expect(await object.touch({ key: "k", tag: old }, CALL_MS)).toBe(false);
     expect(await object.touch({ key: "k", tag }, CALL_MS)).toBe(true);
-    expect(await claim()).toMatchObject({ state: "lent", sealed: "new" });
+    expect(await claim()).toMatchObject({ state: "shared", sealed: "new" });
   });
 
   it("is one of the call's own where a principal has as many as it may, and not another's", async () => {
@@ -175,7 +175,7 @@ describe("a session that nobody uses", () => {
     await object.store({ key: "k", tag }, await sealed("s2", { ring, name, tag }), CALL_MS);
     await runDurableObjectAlarm(object);
     expect(heard.map(({ session }) => session)).toEqual(["s1"]);
-    expect(await claim()).toMatchObject({ state: "lent", tag });
+    expect(await claim()).toMatchObject({ state: "shared", tag });
   });
 
   it.each([

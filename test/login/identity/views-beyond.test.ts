@@ -14,7 +14,7 @@ test("as many views as a hundred are kept for scopes that somebody might ask for
     document: { mode: "oauth", scopes, auth: { issuers: [{ issuer, scopes: { claim: "scope", values } }] } },
     principal: { kind: "oauth", issuer, granted: [], scopes: [] },
     view: { sources: [], tool: () => undefined },
-    snapshot: { memo: derived, policy: { suspensions: [], retired: [] }, version: 1 },
+    cachedPolicy: { memo: derived, policy: { suspensions: [], deprecatedNames: [] }, version: 1 },
     context: { target: { tenantResult: { tools: [] }, profile: null }, deployment: { path: "", catalog: {} } },
   } as unknown as AuthorizedContext;
   expect(getScopeChallenge(ground, { method: "tools/call", params: { name: "nothing" } })).toBeUndefined();

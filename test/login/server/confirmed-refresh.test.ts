@@ -73,7 +73,7 @@ async function due(bench: Bench<Methods>): Promise<void> {
   };
   methods.addGrant(grant, { hash: "code", redirect: "https://client.example/", challenge: "s256" });
   const redeemed = { ...by, code: "code", redirect: null, challenge: "s256", access: "access", refresh: "refresh" };
-  expect(methods.redeem(redeemed)).toMatchObject({ state: "given" });
+  expect(methods.redeem(redeemed)).toMatchObject({ state: "issued" });
   clock.now += HOUR + 1;
 }
 
@@ -94,14 +94,14 @@ it("a refresh asks the provider once for all that come at the same time, and kee
     const all = await Promise.all(
       Array.from({ length: 10 }, (_none, at) => refreshWithRevalidation(visit, askOf(at), way)),
     );
-    expect(new Set(all.map((one) => (one.state === "given" ? one.answer : one.state))).size).toBe(1);
+    expect(new Set(all.map((one) => (one.state === "issued" ? one.answer : one.state))).size).toBe(1);
     expect(confirm.mock.calls.map(([, provider]) => provider.refresh)).toEqual(["first"]);
     bench.clock.now += HOUR + 1;
     const next = saying({ state: "confirmed" });
     const [given] = all;
-    const old = given?.state === "given" ? given.answer.replace("answer", "refresh") : "";
+    const old = given?.state === "issued" ? given.answer.replace("answer", "refresh") : "";
     expect(await refreshWithRevalidation(visit, { ...askOf(11), oldHash: old }, next.way)).toMatchObject({
-      state: "given",
+      state: "issued",
     });
     expect(next.confirm.mock.calls.map(([, provider]) => provider.refresh)).toEqual(["second"]);
   });
@@ -112,7 +112,7 @@ it("a refresh keeps what the provider says of the person now", async () => {
     await due(bench);
     const person = { issuer: ISSUER, subject: "alice", groups: ["Staff"], claims: { groups: ["Staff"] } };
     const given = await refreshWithRevalidation(visitOf(bench), askOf(0), saying({ state: "confirmed", person }).way);
-    expect(given).toMatchObject({ state: "given", grant: { person } });
+    expect(given).toMatchObject({ state: "issued", grant: { person } });
     expect(bench.methods.grants("", 10)).toMatchObject([{ person }]);
   });
 });
@@ -133,7 +133,7 @@ it("a refresh gives nothing while the provider is away, and all of it when it is
     const failed = refreshWithRevalidation(visitOf(bench), askOf(0), way);
     await expect(failed).rejects.toMatchObject({ error: "temporarily_unavailable", status: 503 });
     expect(await refreshWithRevalidation(visitOf(bench), askOf(0), way)).toMatchObject({
-      state: "given",
+      state: "issued",
       answer: "answer 0",
     });
   });
@@ -147,7 +147,7 @@ it("a refresh keeps the tokens of a provider that says nothing readable of the p
       { state: "confirmed" },
     );
     await expect(refreshWithRevalidation(visitOf(bench), askOf(0), way)).rejects.toMatchObject({ status: 503 });
-    expect(await refreshWithRevalidation(visitOf(bench), askOf(0), way)).toMatchObject({ state: "given" });
+    expect(await refreshWithRevalidation(visitOf(bench), askOf(0), way)).toMatchObject({ state: "issued" });
     expect(confirm.mock.calls.map(([, { refresh }]) => refresh)).toEqual(["first", "second"]);
   });
 });
@@ -164,7 +164,7 @@ it("a refresh keeps what the provider gave where the object is overloaded for a 
         : stub.call(...called);
     const busy = { ...visit, tenantContext: { ...visit.tenantContext, stub: () => ({ call: overloaded }) } };
     const { confirm, way } = saying({ state: "confirmed", provider: { access: "newer", refresh: "second" } });
-    expect(await refreshWithRevalidation(busy, askOf(0), way)).toMatchObject({ state: "given" });
+    expect(await refreshWithRevalidation(busy, askOf(0), way)).toMatchObject({ state: "issued" });
     expect([confirm.mock.calls.length, kept]).toEqual([1, 2]);
   });
 });
@@ -178,7 +178,7 @@ it("a refresh is not ended by what cannot be reached, and the next one need not 
     const failed = refreshWithRevalidation(visitOf(bench), askOf(0), lost);
     await expect(failed).rejects.toMatchObject({ error: "temporarily_unavailable", status: 503 });
     const { way } = saying({ state: "confirmed" });
-    expect(await refreshWithRevalidation(visitOf(bench), askOf(0), way)).toMatchObject({ state: "given" });
+    expect(await refreshWithRevalidation(visitOf(bench), askOf(0), way)).toMatchObject({ state: "issued" });
   });
 });
 
@@ -203,7 +203,7 @@ it("a refresh loses no login by a provider that is slow once: the client is told
     slow.resolve({ state: "confirmed", provider: { access: "newer", refresh: "second" } });
     await Promise.all(waited);
     const { confirm, way } = saying({ state: "ended" });
-    expect(await refreshWithRevalidation(visit, askOf(0), way)).toMatchObject({ state: "given", answer: "answer 0" });
+    expect(await refreshWithRevalidation(visit, askOf(0), way)).toMatchObject({ state: "issued", answer: "answer 0" });
     expect(confirm).not.toHaveBeenCalled();
   });
 });
@@ -224,7 +224,7 @@ it("a refresh keeps what the provider gave where the object is moved, and the cl
     const waitUntil = (work: Promise<unknown>) => void waited.push(work);
     const moved = { ...visit, waitUntil, tenantContext: { ...visit.tenantContext, stub: () => ({ call: moving }) } };
     const { confirm, way } = saying({ state: "confirmed", provider: { access: "newer", refresh: "second" } });
-    expect(await refreshWithRevalidation(moved, askOf(0), way)).toMatchObject({ state: "given" });
+    expect(await refreshWithRevalidation(moved, askOf(0), way)).toMatchObject({ state: "issued" });
     expect([confirm.mock.calls.length, kept, waited.length]).toEqual([1, 2, 1]);
   });
 });

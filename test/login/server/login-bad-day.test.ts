@@ -62,7 +62,7 @@ const refreshAsk = (at: number) => ({
 
 function given(bench: Bench<LoginMethods>, id = "g1", subject = "alice"): void {
   expect(bench.methods.addGrant(grantOf(bench, id, subject), codeOf(id))).toBe("added");
-  expect(bench.methods.redeem(redeemAsk(id))).toMatchObject({ state: "given" });
+  expect(bench.methods.redeem(redeemAsk(id))).toMatchObject({ state: "issued" });
 }
 
 /** So many grants `h0`, `h1` and so on, ten of each person, each with its tokens, as people made them who came one by one. */
@@ -94,10 +94,10 @@ describe("a client that asks again because the answer was lost", () => {
       const { methods } = bench;
       methods.addGrant(grantOf(bench), codeOf());
       const first = methods.redeem(redeemAsk());
-      expect(first).toMatchObject({ state: "given" });
+      expect(first).toMatchObject({ state: "issued" });
       const again = methods.redeem(redeemAsk());
-      expect(again).toMatchObject({ state: "given", expiresInMs: first.state === "given" && first.expiresInMs });
-      expect(methods.refresh(refreshAsk(0))).toMatchObject({ state: "given" });
+      expect(again).toMatchObject({ state: "issued", expiresInMs: first.state === "issued" && first.expiresInMs });
+      expect(methods.refresh(refreshAsk(0))).toMatchObject({ state: "issued" });
       expect(methods.redeem({ ...redeemAsk(), access: "another's" })).toMatchObject({ error: "invalid_grant" });
       expect(methods.grants("", 10)).toEqual([]);
     });
@@ -108,7 +108,7 @@ describe("a client that asks again because the answer was lost", () => {
       const { methods } = bench;
       for (let at = 0; at < 2; at += 1) expect(methods.addGrant(grantOf(bench), codeOf())).toBe("added");
       expect(methods.grants("", 10)).toHaveLength(1);
-      expect(methods.redeem(redeemAsk())).toMatchObject({ state: "given" });
+      expect(methods.redeem(redeemAsk())).toMatchObject({ state: "issued" });
     });
   });
 });
@@ -140,7 +140,7 @@ describe("a clock that was ahead by hours and is right again", () => {
     await onLogin((bench) => {
       given(bench);
       bench.clock.now += 5 * HOUR;
-      expect(bench.methods.refresh(refreshAsk(0))).toMatchObject({ state: "given" });
+      expect(bench.methods.refresh(refreshAsk(0))).toMatchObject({ state: "issued" });
       bench.clock.now -= 4 * HOUR;
       expect(bench.methods.refresh(refreshAsk(0))).toMatchObject({ error: "invalid_grant" });
     });

@@ -92,7 +92,7 @@ function bearerIn({ methods }: Pick<Bench<Both>, "methods">, keyHash = "access 0
 /** Redeemed, with its first tokens. */
 function given(bench: Bench<Both>, about: Partial<NewGrant> = {}): void {
   expect(bench.methods.addGrant(grantOf(bench, about), codeOf())).toBe("added");
-  expect(bench.methods.redeem(redeemAsk())).toMatchObject({ state: "given" });
+  expect(bench.methods.redeem(redeemAsk())).toMatchObject({ state: "issued" });
 }
 
 const REFUSED = { state: "refused", error: "invalid_grant" };
@@ -125,7 +125,9 @@ describe("a code", () => {
       bench.methods.addGrant(grantOf(bench), codeOf());
       expect(bench.methods.redeem(redeemAsk(about))).toMatchObject(refused);
       expect(countOf(bench, "login_access")).toBe(0);
-      expect(bench.methods.redeem(redeemAsk({ redirect: null, resource: RESOURCE }))).toMatchObject({ state: "given" });
+      expect(bench.methods.redeem(redeemAsk({ redirect: null, resource: RESOURCE }))).toMatchObject({
+        state: "issued",
+      });
     });
   });
 
@@ -199,7 +201,14 @@ describe("an access token", () => {
   it.each(others)("is worth nothing where the tenant %s since", async (_what, document) => {
     await onLogin((bench) => {
       given(bench);
-      const write = { own: document, effective: document, retired: [], ifRevision: null, actor: ANN, action: "write" };
+      const write = {
+        own: document,
+        effective: document,
+        deprecatedNames: [],
+        ifRevision: null,
+        actor: ANN,
+        action: "write",
+      };
       bench.methods.write(write);
       expect(bearerIn(bench)).toBeNull();
     });
@@ -235,7 +244,7 @@ describe("a grant of whoever pasted a key", () => {
       const ends = { expires: bench.clock.now + MINUTE };
       bench.methods.addKey({ ...key, ...ends }, ANN);
       bench.methods.addGrant(grantOf(bench, { person, principal: "key k1", keyHash: key.hash }), codeOf());
-      expect(bench.methods.redeem(redeemAsk({ identityIssuer: "key" }))).toMatchObject({ state: "given" });
+      expect(bench.methods.redeem(redeemAsk({ identityIssuer: "key" }))).toMatchObject({ state: "issued" });
       expect(bearerIn(bench)).toMatchObject({ ...ends, person: { id: "key k1", scopes: ["read"] } });
       bench.methods.revokeKey("k1", ANN);
       expect(bearerIn(bench)).toBeNull();
@@ -252,9 +261,9 @@ describe("a refresh token", () => {
         const own = { answer: `answer of ${at}`, access: `access of ${at}`, refresh: `refresh of ${at}` };
         return bench.methods.refresh(refreshAsk(0, own));
       });
-      expect(answers).toEqual(answers.map(() => expect.objectContaining({ state: "given", answer: "answer of 0" })));
+      expect(answers).toEqual(answers.map(() => expect.objectContaining({ state: "issued", answer: "answer of 0" })));
       bench.clock.now += 30_000;
-      expect(bench.methods.refresh(refreshAsk(0))).toMatchObject({ state: "given", answer: "answer of 0" });
+      expect(bench.methods.refresh(refreshAsk(0))).toMatchObject({ state: "issued", answer: "answer of 0" });
       expect([countOf(bench, "login_access"), countOf(bench, "login_refresh")]).toEqual([2, 2]);
       expect(bearerIn(bench, "access of 0")).toMatchObject({ id: "g1" });
     });
@@ -279,7 +288,7 @@ describe("a refresh token", () => {
       expect(bench.methods.refresh(refreshAsk(0, { resource: "https://x/" }))).toMatchObject({
         error: "invalid_target",
       });
-      expect(bench.methods.refresh(refreshAsk(0))).toMatchObject({ state: "given" });
+      expect(bench.methods.refresh(refreshAsk(0))).toMatchObject({ state: "issued" });
     });
   });
 
@@ -287,12 +296,12 @@ describe("a refresh token", () => {
     await onLogin((bench) => {
       given(bench);
       for (let at = 0; at < 15; at += 1)
-        expect(bench.methods.refresh(refreshAsk(at))).toMatchObject({ state: "given" });
+        expect(bench.methods.refresh(refreshAsk(at))).toMatchObject({ state: "issued" });
       expect(bearerIn(bench)).toMatchObject({ id: "g1" });
       const until = bench.clock.now + HOUR;
       expect(bench.methods.refresh(refreshAsk(15))).toEqual({ state: "wait", until });
       bench.clock.now = until;
-      expect(bench.methods.refresh(refreshAsk(15))).toMatchObject({ state: "given" });
+      expect(bench.methods.refresh(refreshAsk(15))).toMatchObject({ state: "issued" });
     });
   });
 
@@ -301,7 +310,7 @@ describe("a refresh token", () => {
       given(bench);
       for (let at = 0; at < 220; at += 1) {
         bench.clock.now += 5 * MINUTE;
-        expect(bench.methods.refresh(refreshAsk(at))).toMatchObject({ state: "given" });
+        expect(bench.methods.refresh(refreshAsk(at))).toMatchObject({ state: "issued" });
       }
       expect([countOf(bench, "login_refresh"), countOf(bench, "login_access")]).toEqual([201, 12]);
     });
@@ -316,7 +325,7 @@ describe("a refresh token", () => {
       expect(bench.methods.claimProvider("g1")).toMatchObject({ state: "claimed", provider: "sealed" });
       expect(bench.methods.claimProvider("g1")).toEqual({ state: "busy" });
       expect(bench.methods.saveProvider("g1", { provider: "newer", revalidation: true })).toBe(true);
-      expect(bench.methods.refresh(asking)).toMatchObject({ state: "given" });
+      expect(bench.methods.refresh(asking)).toMatchObject({ state: "issued" });
       expect(bench.methods.claimProvider("g1")).toMatchObject({ state: "claimed", provider: "newer" });
       bench.clock.now += 60_000;
       expect(bench.methods.claimProvider("g1")).toMatchObject({ state: "claimed" });

@@ -67,7 +67,7 @@ function refreshed({ methods }: Bench<Both>, id: string) {
 
 function given(bench: Bench<Both>, id: string, about: Parameters<typeof add>[2] = {}): void {
   expect(add(bench, id, about)).toBe("added");
-  expect(redeemed(bench, id, about.client)).toMatchObject({ state: "given" });
+  expect(redeemed(bench, id, about.client)).toMatchObject({ state: "issued" });
 }
 
 function bearerOf({ methods }: Bench<Both>, id: string) {

@@ -44,7 +44,7 @@ export function newCall(key: string, about: Partial<NewCall> = {}): NewCall {
     request: '"request"',
     record: recordOf(),
     fallback: '{"fallback":true}',
-    said: 0,
+    notificationCount: 0,
     repeatable: true,
     ...about,
   };

@@ -25,7 +25,7 @@ function authority(about: Partial<GrantedLease> = {}): TenantStub {
     created: CREATED,
     ring: [],
     seeded: true,
-    policy: { document: { mode: "open" }, suspensions: [], retired: [] },
+    policy: { document: { mode: "open" }, suspensions: [], deprecatedNames: [] },
     sections: [],
     key: null,
     endedSessions: null,
@@ -72,7 +72,7 @@ test("tenants whose policy grows make room for others, though their lists stay a
   });
   for (const name of names) {
     await lease(name);
-    const policy = { document: { mode: "open" }, suspensions, retired: [] } as const;
+    const policy = { document: { mode: "open" }, suspensions, deprecatedNames: [] } as const;
     await lease(name, { version: 2, policy });
   }
   // About a MiB each, of 32.

@@ -40,7 +40,14 @@ async function made(document: TenantDocument = {}): Promise<FreshTenant> {
 }
 
 async function write(tenant: FreshTenant, document: TenantDocument): Promise<void> {
-  const next = { own: document, effective: document, retired: [], ifRevision: null, actor: ANN, action: "apply" };
+  const next = {
+    own: document,
+    effective: document,
+    deprecatedNames: [],
+    ifRevision: null,
+    actor: ANN,
+    action: "apply",
+  };
   await policyOf(tenant).write(next);
 }
 

@@ -93,7 +93,7 @@ test("what was made of sections goes with them", async () => {
     created: "2026",
     ring: [],
     seeded: true,
-    policy: { document: {}, suspensions: [], retired: [] },
+    policy: { document: {}, suspensions: [], deprecatedNames: [] },
     sections: [],
     key: null,
     endedSessions: null,

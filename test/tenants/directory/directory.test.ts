@@ -45,7 +45,7 @@ describe("the directory", () => {
     const second = await directoryOf(env, "again").add("again", ANYWHERE);
     expect(await directoryOf(env, "late.example").claimHostname("late.example", first)).toBe("gone");
     expect(await directoryOf(env, "again.example").claimHostname("again.example", second)).toBe("claimed");
-    expect(await directoryOf(env, "again.example").claimHostname("again.example", second)).toBe("kept");
+    expect(await directoryOf(env, "again.example").claimHostname("again.example", second)).toBe("unchanged");
     await directoryOf(env, "again.example").releaseHostname("again.example", first);
     await directoryOf(env, first.id).markDeleting(first);
     await directoryOf(env, first.id).remove(first);
@@ -59,7 +59,7 @@ describe("the directory", () => {
     const shard = directoryOf(env, "resting.example");
     const owner = () => shard.lookupHostname("resting.example");
     expect(await shard.claimHostname("resting.example", one, 3)).toBe("claimed");
-    expect(await shard.claimHostname("resting.example", one, 3)).toBe("kept");
+    expect(await shard.claimHostname("resting.example", one, 3)).toBe("unchanged");
     await shard.releaseHostname("resting.example", one, 3);
     // One of the two is withdrawn.
     await shard.releaseHostname("resting.example", one, 3, 3);
@@ -86,7 +86,7 @@ describe("the directory", () => {
   it("gives a hostname to one tenant, and takes it back from that one only", async () => {
     const [one, two] = ["one", "two"].map(inCode) as [DirectoryRef, DirectoryRef];
     expect(await directoryOf(env, "a.example").claimHostname("a.example", one)).toBe("claimed");
-    expect(await directoryOf(env, "a.example").claimHostname("a.example", one)).toBe("kept");
+    expect(await directoryOf(env, "a.example").claimHostname("a.example", one)).toBe("unchanged");
     expect(await directoryOf(env, "a.example").claimHostname("a.example", two)).toBe("taken");
     await directoryOf(env, "a.example").releaseHostname("a.example", two);
     expect(await directoryOf(env, "a.example").lookupHostname("a.example")).toBe("one");

@@ -59,7 +59,7 @@ describe("the blocks of a tenant", () => {
       expect(leased(methods)).toEqual(["tool add"]);
       expect(methods.resume("tool", "add", ANN).state).toBe("unchanged");
       const own = { title: "next" };
-      methods.write({ own, effective: own, retired: [], ifRevision: null, actor: ANN, action: "apply" });
+      methods.write({ own, effective: own, deprecatedNames: [], ifRevision: null, actor: ANN, action: "apply" });
       expect(leased(methods)).toEqual(["tool add"]);
     });
   });

@@ -90,7 +90,7 @@ it("what is written to a tenant in code that has the name of one that was delete
   const ask = { version: null, maxStalenessMs: 50, inCode: true, keyHash: null };
   expect(await policy.lease(ask)).toMatchObject({ state: "granted" });
   const own = { title: "mine" };
-  await policy.write({ own, effective: own, retired: [], ifRevision: null, actor: ANN, action: "apply" });
+  await policy.write({ own, effective: own, deprecatedNames: [], ifRevision: null, actor: ANN, action: "apply" });
   await policy.suspend({ kind: "tool", name: "note", note: "broken" }, ANN);
   expect(await policy.setSecret("TOKEN", "sealed", ANN)).toMatchObject({ state: "written" });
   await anHourLater(tenant);

@@ -113,7 +113,7 @@ it("retired names are so many at most: those that would end first are gone", asy
       methods.write({
         own: { title },
         effective: { title },
-        retired: names,
+        deprecatedNames: names,
         ifRevision: null,
         actor: ANN,
         action: "a",

@@ -23,7 +23,7 @@ const ask = (about: Partial<LeaseRequest> = {}): LeaseRequest => ({
 const writeOf = (own: TenantDocument, about: Partial<DocumentWrite> = {}): DocumentWrite => ({
   own,
   effective: own,
-  retired: [],
+  deprecatedNames: [],
   ifRevision: null,
   actor: ANN,
   action: "apply",

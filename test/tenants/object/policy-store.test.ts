@@ -28,7 +28,7 @@ const ask = (about: Partial<LeaseRequest> = {}): LeaseRequest => ({
 const writeOf = (own: TenantDocument, about: Partial<DocumentWrite> = {}): DocumentWrite => ({
   own,
   effective: own,
-  retired: [],
+  deprecatedNames: [],
   ifRevision: null,
   actor: ANN,
   action: "apply",
@@ -54,7 +54,7 @@ describe("a lease", () => {
       const { version, created, policy } = granted(methods.lease(ask()));
       expect({ version, policy }).toEqual({
         version: 1,
-        policy: { document: { title: "T" }, suspensions: [], retired: [] },
+        policy: { document: { title: "T" }, suspensions: [], deprecatedNames: [] },
       });
       const held = { number: version, created };
       expect(granted(methods.lease(ask({ version: held }))).policy).toBeNull();
@@ -82,7 +82,7 @@ describe("a lease", () => {
       expect(granted(methods.lease(ask({ inCode: true }))).policy).toEqual({
         document: {},
         suspensions: [],
-        retired: [],
+        deprecatedNames: [],
       });
       expect(methods.lease(ask()).state).toBe("granted");
       expect(methods.audit({ before: null, limit: 10 })).toEqual([]);
@@ -97,14 +97,14 @@ describe("a lease", () => {
     await made({}, ({ methods, clock }) => {
       const since = new Date(clock.now).toISOString();
       methods.suspend({ kind: "principal", name: "key k", note: "k" }, ANN);
-      methods.write(writeOf({ title: "T" }, { retired }));
+      methods.write(writeOf({ title: "T" }, { deprecatedNames: retired }));
       methods.takeBlocks({ version: 1, blocks: [{ name: "add", note: "b", since }] }, "");
       const { policy } = granted(methods.lease(ask()));
       expect(policy?.suspensions).toEqual([
         { kind: "principal", name: "key k", note: "k", since },
         { kind: "tool", name: "add", note: "b", since },
       ]);
-      expect(policy?.retired.toSorted((a, b) => (a.kind < b.kind ? 1 : -1))).toEqual(retired);
+      expect(policy?.deprecatedNames.toSorted((a, b) => (a.kind < b.kind ? 1 : -1))).toEqual(retired);
     });
   });
 
@@ -227,30 +227,30 @@ describe("retired names", () => {
 
   it("stay until their time is over, and go with the next write after it", async () => {
     await made({}, ({ methods, clock }) => {
-      methods.write(writeOf({ title: "1" }, { retired: [nameOf()] }));
+      methods.write(writeOf({ title: "1" }, { deprecatedNames: [nameOf()] }));
       clock.now = nameOf().until;
       methods.write(writeOf({ title: "2" }));
-      expect(methods.read(false)?.retired).toEqual([nameOf()]);
+      expect(methods.read(false)?.deprecatedNames).toEqual([nameOf()]);
       clock.now += 1;
-      expect(methods.read(false)?.retired).toEqual([nameOf()]);
+      expect(methods.read(false)?.deprecatedNames).toEqual([nameOf()]);
       methods.write(writeOf({ title: "3" }));
-      expect(methods.read(false)?.retired).toEqual([]);
+      expect(methods.read(false)?.deprecatedNames).toEqual([]);
     });
   });
 
   it("that retire again begin their time anew", async () => {
     await made({}, ({ methods }) => {
-      methods.write(writeOf({ title: "1" }, { retired: [nameOf({ successor: "new" })] }));
-      methods.write(writeOf({ title: "2" }, { retired: [nameOf({ target: "greet", until: 1e15 })] }));
-      expect(methods.read(false)?.retired).toEqual([nameOf({ target: "greet", until: 1e15 })]);
+      methods.write(writeOf({ title: "1" }, { deprecatedNames: [nameOf({ successor: "new" })] }));
+      methods.write(writeOf({ title: "2" }, { deprecatedNames: [nameOf({ target: "greet", until: 1e15 })] }));
+      expect(methods.read(false)?.deprecatedNames).toEqual([nameOf({ target: "greet", until: 1e15 })]);
     });
   });
 
   it("of one profile are not those of another, nor a prompt's those of a tool", async () => {
     const all = [nameOf(), nameOf({ profile: "p" }), nameOf({ profile: "q" }), nameOf({ kind: "prompts" })];
     await made({}, ({ methods }) => {
-      methods.write(writeOf({ title: "1" }, { retired: all }));
-      expect(methods.read(false)?.retired).toHaveLength(4);
+      methods.write(writeOf({ title: "1" }, { deprecatedNames: all }));
+      expect(methods.read(false)?.deprecatedNames).toHaveLength(4);
     });
   });
 });
