@@ -94,7 +94,7 @@ export const handleBody: BodyHandler = async (authorized, accepted, body) => {
   const rejection = session !== null || !isPerMessage(limitFailures) ? firstRejection(limitFailures) : undefined;
   if (rejection) return respondFailure(era, requestIdOfBody(body.value), rejection);
   if (session !== null) return answerSsePost(authorized, session, body);
-  // 5. Determine the era and the dialect, or the reason for a rejection.
+  // 5. Determine the revision, or the reason for a rejection.
   const classified = classify(body.value, inbound);
   switch (classified.kind) {
     case "rejected":

@@ -136,31 +136,30 @@ async function rotateKey(
   if (key === undefined) return rotateOwn(context, tenant, { body, options });
   const rotate = (id: string) =>
     context.api.request("POST /tenants/{id}/keys/{key}/rotate", { params: { id: tenant, key: id }, body });
-  if (!KEY_ID.test(key)) {
-    const id = await findKeyId(context, tenant, key);
-    if (id === undefined) throw keyNotFound(tenant, key);
-    return showCreatedKey(context, await rotate(id));
-  }
   const created = await rotate(key).catch(async (error: unknown) => {
-    const isUnknown = error instanceof ResponseError && error.status === 404;
+    const isUnknown = isNotAnId(error, key) || (error instanceof ResponseError && error.status === 404);
     const foundId = isUnknown ? await findKeyId(context, tenant, key) : undefined;
-    if (foundId === undefined) throw error;
+    if (foundId === undefined) throw isNotAnId(error, key) ? keyNotFound(tenant, key) : error;
     return rotate(foundId);
   });
   showCreatedKey(context, created);
 }
 
-/** A name may look like an id, too. */
 const KEY_ID = /^[0-9A-Za-z]{10}$/;
+
+/** The server answers 422 to a text that cannot be an id. It may be a name. */
+function isNotAnId(error: unknown, key: string): boolean {
+  return error instanceof ResponseError && error.status === 422 && !KEY_ID.test(key);
+}
 
 function keyNotFound(tenant: string, key: string): CliError {
   return new CliError(EXIT.notFound, `there is no key ${key} in ${tenant}, or not any more`);
 }
 
-/** The id of the key with this id or name; undefined: no such key. */
+/** The id of the key with this name; undefined: no such key. */
 async function findKeyId({ api }: CommandContext, tenant: string, key: string): Promise<string | undefined> {
   const keys = await collectPages(api.pages("GET /tenants/{id}/keys", { params: { id: tenant } }));
-  const [first, ...more] = keys.filter(({ id, name }) => id === key || name === key).map(({ id }) => id);
+  const [first, ...more] = keys.filter(({ name }) => name === key).map(({ id }) => id);
   if (first === undefined || more.length === 0) return first;
   throw usageError(`${tenant} has several keys of the name ${key}: give one of the ids ${[first, ...more].join(", ")}`);
 }
@@ -186,11 +185,14 @@ async function revokeKey(
   await confirm(context, `Revoke key ${key} of ${tenant}`, yes);
   const revoke = (id: string) =>
     context.api.withdraw("DELETE /tenants/{id}/keys/{key}", { params: { id: tenant, key: id } });
-  let done = KEY_ID.test(key) ? await revoke(key) : undefined;
+  let done = await revoke(key).catch((error: unknown) => {
+    if (!isNotAnId(error, key)) throw error;
+    return undefined;
+  });
   const foundId = done?.changed && !done.repeated ? undefined : await findKeyId(context, tenant, key);
   if (foundId !== undefined) done = await revoke(foundId);
   // A mistyped id must not look like a revoked key.
   if (!done?.changed) throw keyNotFound(tenant, key);
-  const label = foundId === undefined || foundId === key ? key : `${key} (${foundId})`;
+  const label = foundId === undefined ? key : `${key} (${foundId})`;
   context.show(done, () => `${label} is revoked everywhere${repeatText(done)}`);
 }
