@@ -1,9 +1,11 @@
-// Which calls to other objects a request makes, seen where the Worker makes them: none under a lease, one when it has ended, and
-// the same for a name that nobody has as for one that hides. What requests cost in all is in billed-operations.test.ts.
+// Which calls to other objects a request waits for, counted where the Worker makes them: none under a lease, one when it has
+// ended, two in a fresh isolate. The cost of stored resources is in billed-operations.test.ts.
 
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import type { Json } from "../support/mcp-client.ts";
+import { ERAS, type Json } from "../support/mcp-client.ts";
+import { beginning, redeem, refresh, signIn } from "../support/oauth-client.ts";
 import { write } from "../support/raw-http.ts";
+import { startUpstream } from "../support/upstream.ts";
 import { startWorkerPair, type WorkerPair, type WatchedWorker } from "../support/worker-pair.ts";
 
 /** Longer than any test here, so that a lease ends in none that does not wait for it. */
@@ -16,7 +18,7 @@ const SESSION_REVISION = "2025-11-25";
 let workers: WorkerPair;
 let one: WatchedWorker;
 beforeAll(async () => {
-  workers = await startWorkerPair();
+  workers = await startWorkerPair({ OUTBOUND_LOCAL: "http://127.0.0.1" });
   one = workers.one;
 });
 afterAll(() => workers.stop());
@@ -117,7 +119,56 @@ async function untilClock(time: number): Promise<void> {
   while (Date.now() < time) await new Promise((resolve) => setTimeout(resolve, time - Date.now()));
 }
 
+describe.each(ERAS)("a call to an upstream of era $era", ({ era }) => {
+  const go = ["tools/call", { name: "up__go", arguments: {} }] as const;
+
+  async function federated(): Promise<Caller> {
+    const upstream = await startUpstream({ go: () => ({ content: [] }) });
+    onTestFinished(() => upstream.close());
+    const tenant = await newPlaced({ maxStalenessMs: SHORT_MS, upstreams: { up: { url: upstream.url, era } } });
+    await expect.poll(async () => (await send(one, { tenant }, ...go)).text).toContain('"result"');
+    return { tenant };
+  }
+
+  test("asks nobody under a lease, and the authority once when it has ended", async () => {
+    const caller = await federated();
+    await send(one, caller, ...go);
+    await untilClock(Date.now() + SHORT_MS);
+    expect(await callsOf(caller, go)).toEqual([LEASE]);
+    expect(await callsOf(caller, go)).toEqual([]);
+  });
+
+  test("reads the catalog from KV too in an isolate that knows nothing yet", async () => {
+    const caller = await federated();
+    const calls = await callsOf(caller, go, { to: workers.two });
+    // Which catalogs are due is asked beside the request, which does not wait for it.
+    const waited = calls.filter((call) => call !== "TenantObject gateway.claimDue");
+    expect(waited).toEqual(["BODIES get", LEASE, "BODIES get"]);
+  });
+});
+
+test("tokens are refreshed with two calls to the authority", async () => {
+  const tenant = await newTenant({ mode: "key+oauth", auth: { login: { via: "key" } } });
+  const { token } = await one.admin("POST", `/tenants/${tenant}/keys`, { name: "test" });
+  const login = await beginning(`${one.origin}/mcp/${tenant}`);
+  const tokens = await redeem(login, await signIn(login, String(token)));
+  await one.reset();
+  await refresh(login, tokens.refresh_token);
+  expect(await one.calls()).toEqual(["TenantObject login.getClient", "TenantObject login.refresh"]);
+});
+
 describe("an isolate that knows nothing yet", () => {
+  test("asks the authority of a tenant in code once", async () => {
+    await send(one, { tenant: "founding" }, ...LIST);
+    expect(await callsOf({ tenant: "founding" }, LIST, { to: workers.two })).toEqual([LEASE]);
+  });
+
+  test("reads from KV where a managed tenant is, and asks its authority once, and nobody else", async () => {
+    const tenant = await newPlaced();
+    expect(await callsOf({ tenant }, ECHO, { to: workers.two })).toEqual(["BODIES get", LEASE]);
+    expect(await callsOf({ tenant }, ECHO, { to: workers.two })).toEqual([]);
+  });
+
   test("does once for a name that is no tenant's what it does for one that takes keys", async () => {
     const tenant = await newPlaced({ mode: "key" });
     // Where there is a tenant to hide, none is told from a name that is nobody's: KV is read, and one object is asked.
@@ -139,7 +190,7 @@ test("a tenant is refused by the isolate that cannot reach its authority, and se
   const other = await newTenant();
   await one.cutOff(tenant);
   onTestFinished(() => one.reconnect(tenant));
-  await callsOf({ tenant }, ECHO, { status: 503 });
+  expect(await callsOf({ tenant }, ECHO, { status: 503 })).toEqual(["BODIES get", LEASE, LEASE]);
   await callsOf({ tenant: other }, ECHO);
   await callsOf({ tenant }, ECHO, { to: workers.two });
   await one.reconnect(tenant);
