@@ -2,7 +2,7 @@
 // lease asks nobody, and what is withdrawn there is withdrawn here. What it does not know is made nowhere.
 
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createKey } from "../../src/auth/api-key.ts";
 import { createWorker, definePrompt, defineTool, TenantError, type TenantDefinition } from "../../src/tenantry.ts";
 import { directoryOf } from "../../src/tenants/directory/directory-stub.ts";
@@ -74,9 +74,13 @@ interface Answered {
 const listed = async (mcp: Mcp, path: string, era: Era) =>
   (await send(mcp, path, era)).body.result?.tools?.map(({ name }) => name);
 
-/** Until no lease of this tenant holds in this isolate. */
-async function leaseEnded(id: string): Promise<void> {
-  await expect.poll(() => (peekPolicy(id)?.validUntil ?? 0) < Date.now(), { interval: 10 }).toBe(true);
+// Leases end when a test says so, however slow the machine is.
+beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"], now: Date.now() }));
+afterEach(() => void vi.useRealTimers());
+
+/** Moves the clock past this tenant's lease in this isolate. */
+function endLease(id: string): void {
+  vi.setSystemTime(Math.max(Date.now(), peekPolicy(id)?.validUntil ?? 0) + 1);
 }
 
 describe.each(ERAS)("a tenant that the author's function knows, in era $era", (era) => {
@@ -89,7 +93,7 @@ describe.each(ERAS)("a tenant that the author's function knows, in era $era", (e
     expect(asks).toEqual([id, id]);
     for (let at = 0; at < 5; at += 1) expect((await call()).status).toBe(200);
     expect(asks.length).toBe(2);
-    await leaseEnded(id);
+    endLease(id);
     await call();
     await call();
     expect(asks.length).toBe(3);
@@ -115,10 +119,10 @@ describe.each(ERAS)("a tenant that the author's function knows, in era $era", (e
     const { id } = add({ tools: ["see"] });
     expect(await listed(mcp, id, era)).toEqual(["see"]);
     rows.set(id, { maxStalenessMs: LEASE_MS, tools: (tool) => tool.name !== "see" });
-    await leaseEnded(id);
+    endLease(id);
     expect(await listed(mcp, id, era)).toEqual(["write", "write_all"]);
     rows.delete(id);
-    await leaseEnded(id);
+    endLease(id);
     expect((await send(mcp, id, era)).status).toBe(401);
   });
 
@@ -137,7 +141,7 @@ describe.each(ERAS)("a tenant that the author's function knows, in era $era", (e
     const own = { mode: "open", tools: { write: { enabled: false } } } as const;
     const write = { own, effective: own, deprecatedNames: [], ifRevision: null, actor: ANN, action: "apply" };
     await policy.write(write);
-    await leaseEnded(tenant.id);
+    endLease(tenant.id);
     expect(await listed(mcp, tenant.id, era)).toEqual(["see", "write_all"]);
   });
 });
@@ -165,7 +169,7 @@ describe("a function that has no answer", () => {
       // The same when a lease has ended.
       state.broken = broken;
       if (!broken) rows.set(id, { mode: "Open" } as never);
-      await leaseEnded(id);
+      endLease(id);
       const before = asks.length;
       expect((await send(mcp, id, era)).status).toBe(503);
       expect((await send(mcp, id, era)).status).toBe(503);
@@ -268,6 +272,7 @@ describe("a tenant that the database does not have any more", () => {
   });
 
   it("tells streams of what else has changed", async () => {
+    vi.useRealTimers();
     const { mcp, add, rows } = world();
     const { id } = add({ tools: ["see"], maxStalenessMs: 50 });
     const session = await sessionAt(mcp, id);
@@ -291,7 +296,7 @@ describe("a tenant that the database does not have any more", () => {
     const tenant = add({ maxStalenessMs: 50 });
     await send(mcp, tenant.id, ERAS[0]);
     rows.delete(tenant.id);
-    await leaseEnded(tenant.id);
+    endLease(tenant.id);
     const { back } = await authorityAway(tenant);
     expect((await send(mcp, tenant.id, ERAS[0])).status).toBe(503);
     back();
