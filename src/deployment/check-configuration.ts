@@ -13,7 +13,7 @@ const MIN_COMPATIBILITY_DATE = "2025-11-17";
 /** Error for the one binding that is always required; undefined if it is there. */
 export function missingBinding({ BODIES }: Bindings): string | undefined {
   return BODIES === undefined
-    ? "wrangler's configuration binds no BODIES: the Worker needs this KV namespace (tenantry/docs/api-start.md)"
+    ? 'wrangler\'s configuration binds no BODIES: add a KV namespace, [[kv_namespaces]] with binding = "BODIES" (tenantry/docs/api-start.md)'
     : undefined;
 }
 
@@ -26,13 +26,14 @@ export function missingExport({ exports }: { readonly exports?: unknown }): stri
   return missing && notExported(missing);
 }
 
-/** Error for a class without a namespace; undefined if all have one. */
+/** Error for classes without a namespace, all at once; undefined if all have one. */
 export function missingObject(env: Bindings): string | undefined {
-  const missing = CLASSES.find((name) => !hasNamespace(env, name));
-  if (missing === undefined) return undefined;
-  return isExported(missing)
-    ? `wrangler's configuration names no ${missing} in new_sqlite_classes: the Worker needs it, under a new tag where one is deployed (tenantry/docs/api-start.md)`
-    : notExported(missing);
+  const missing = CLASSES.filter((name) => !hasNamespace(env, name));
+  if (missing.length === 0) return undefined;
+  const unexported = missing.filter((name) => !isExported(name));
+  return unexported.length > 0
+    ? notExported(unexported.join(", "))
+    : `wrangler's configuration names no ${missing.join(", ")} in new_sqlite_classes: add it to a migration, with a new tag if the Worker is deployed (tenantry/docs/api-start.md)`;
 }
 
 function notExported(name: string): string {

@@ -20,8 +20,6 @@ export interface OutboundContext {
   readonly hops: number;
 }
 
-const NEVER_ABORTED = new AbortController().signal;
-
 /** For a token endpoint, which answers soon and briefly. Counted apart, so that open calls cannot block it. */
 export function createTokenFetch({
   tenant,
@@ -41,7 +39,9 @@ function createTenantGuardedFetch(
 ): GuardedFetch {
   const resolve = createResolver((env as OutboundVars).OUTBOUND_RESOLVER);
   const allow = outboundAllowOf(env);
-  return new GuardedFetch({ tenant, hops, signal: () => NEVER_ABORTED, allow, resolve, timeoutMs, service });
+  // Made for each request: older versions of workerd refuse to make a signal while the Worker loads.
+  const signal = () => new AbortController().signal;
+  return new GuardedFetch({ tenant, hops, signal, allow, resolve, timeoutMs, service });
 }
 
 /** For reading an upstream's lists. Counted apart, so that open calls cannot block it. */

@@ -283,6 +283,10 @@ describe("what wrangler.toml forgets", () => {
     expect(missingObject({})).toBeUndefined();
   });
 
+  it("is named: all classes at once", () => {
+    expect(missingObject({ TenantObject: {}, HubObject: {} })).toMatch(/names no \w+, \w+ in new_sqlite_classes/);
+  });
+
   it.each(ENTRYPOINTS)("is named: an export, %s", (name) => {
     const exported = Object.fromEntries(ENTRYPOINTS.map((one) => [one, one === name ? undefined : {}]));
     const sentence = `does not export ${name}: write export * from "tenantry/objects" in the file that main names`;
