@@ -77,7 +77,13 @@ function listen(tenant: string, uris: readonly string[] = [], bindings?: Env): P
     "io.modelcontextprotocol/clientCapabilities": {},
   };
   const headers = { "mcp-protocol-version": LATER, "mcp-method": "subscriptions/listen" };
-  return post(tenant, "subscriptions/listen", { notifications: { resourceSubscriptions: uris }, _meta }, headers, bindings);
+  return post(
+    tenant,
+    "subscriptions/listen",
+    { notifications: { resourceSubscriptions: uris }, _meta },
+    headers,
+    bindings,
+  );
 }
 
 const WAYS: readonly (readonly [string, (tenant: string) => Promise<Response>])[] = [
@@ -128,7 +134,9 @@ it("where several hubs share a tenant's streams, each has some, and a session's 
 it("where several hubs share a tenant's streams, one without a session comes back to the hub that lost it", async () => {
   const tenant = await made();
   const random = vi.spyOn(Math, "random").mockReturnValue(0);
-  onTestFinished(() => void random.mockRestore());
+  onTestFinished(() => {
+    random.mockRestore();
+  });
   const { body } = await listen(tenant, [], { ...env, HUB_SHARDS: "4" });
   random.mockReturnValue(0.3);
   await runInDurableObject(hubOf(tenant), (_hub, state) => {
