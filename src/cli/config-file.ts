@@ -1,12 +1,14 @@
 // The file in which `login` stores servers, tokens and sign-ins, readable by its owner only. A lock prevents
 // concurrent changes: an issuer treats a refresh token that is used twice as stolen.
 
-import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { readFileSync, statSync } from "node:fs";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileError } from "./admin/file-error.ts";
 import { CliError, EXIT, usageError } from "./exit.ts";
 import { isRunning, processIdentityOf, type ProcessIdentity } from "./local/process-identity.ts";
+import { removeStaleLock } from "./local/stale-lock.ts";
 import type { SignInClient } from "./sign-in/issuer-client.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
@@ -86,7 +88,7 @@ async function lock(file: string, signal: AbortSignal): Promise<() => Promise<vo
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw fileError(error, file);
     }
     if (signal.aborted) throw new CliError(EXIT.interrupted, "interrupted");
-    if (await isStaleLock(lockFile)) await rm(lockFile, { force: true });
+    if (isStaleLock(lockFile)) removeStaleLock(lockFile, isStaleLock);
     else await new Promise((resolve) => setTimeout(resolve, LOCK_POLL_MS));
   }
 }
@@ -95,18 +97,16 @@ async function lock(file: string, signal: AbortSignal): Promise<() => Promise<vo
  * An interrupted process leaves its lock behind. A lock that is still being written has no owner yet, and a missing
  * lock is free.
  */
-async function isStaleLock(lockFile: string): Promise<boolean> {
+function isStaleLock(lockFile: string): boolean {
   try {
-    const run = JSON.parse(await readFile(lockFile, "utf8")) as ProcessIdentity;
+    const run = JSON.parse(readFileSync(lockFile, "utf8")) as ProcessIdentity;
     if (!isRunning(run)) return true;
     if (run.began !== "") return false;
   } catch {
     // The lock's age decides.
   }
-  return stat(lockFile).then(
-    ({ mtimeMs }) => Date.now() - mtimeMs > STALE_MS,
-    () => false,
-  );
+  const mtimeMs = statSync(lockFile, { throwIfNoEntry: false })?.mtimeMs ?? Infinity;
+  return Date.now() - mtimeMs > STALE_MS;
 }
 
 /** Writes to a temporary file first, so that the file is never half-written. */

@@ -174,7 +174,8 @@ export function openNotifications(authorized: AuthorizedRequest, options: Stream
   const feed: ChangeFeed = new ChangeFeed({
     connect: async (isReconnect) => {
       const owner = await authorized.context.ownerOf(authorized.principal.id);
-      shard = sessionStubs.shardFor(options.listener.session);
+      // A hub without listeners refuses streams that reconnect.
+      if (!isReconnect) shard = sessionStubs.shardFor(options.listener.session);
       return sessionStubs.openHubSocket(shard, {
         ...options.listener,
         since,

@@ -3,9 +3,9 @@
 
 import { expect, it, onTestFinished, vi } from "vitest";
 import { createWorker, defineTool, type Around, type TenantDefinition } from "../../src/tenantry.ts";
-import { peekPolicy } from "../../src/tenants/cache/policy-cache.ts";
 import { sendTo } from "../support/workerd/served-tenant.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
+import { endLease, stopClock } from "./lease-clock.ts";
 
 const LEASE_MS = 300;
 const tools = ["see", "write"].map((name) => defineTool({ name, handler: () => name }));
@@ -20,12 +20,8 @@ async function ask(mcp: Mcp, id: string, method: string, params: object = {}) {
 const listed = async (mcp: Mcp, id: string) =>
   [...(await ask(mcp, id, "tools/list")).text.matchAll(/"name":"(\w+)"/g)].map(([, name]) => name);
 
-/** Until no lease of this tenant holds in this isolate. */
-async function leaseEnded(id: string): Promise<void> {
-  await expect.poll(() => (peekPolicy(id)?.validUntil ?? 0) < Date.now(), { interval: 10 }).toBe(true);
-}
-
 it("an answer that was asked for under a lease that has ended does not replace a later one", async () => {
+  stopClock();
   const { id } = freshTenant();
   let row: TenantDefinition = { maxStalenessMs: LEASE_MS, tools: ["see"] };
   let gate: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
@@ -41,12 +37,12 @@ it("an answer that was asked for under a lease that has ended does not replace a
   });
   // Whether there is such a tenant, and what it is under the lease that it then got.
   expect(await listed(mcp, id)).toEqual(["see"]);
-  await leaseEnded(id);
+  endLease(id);
   gate = Promise.withResolvers();
   const slow = listed(mcp, id);
   await expect.poll(() => asks).toBe(3);
   row = { maxStalenessMs: LEASE_MS, tools: ["write"] };
-  await leaseEnded(id);
+  endLease(id);
   expect(await listed(mcp, id)).toEqual(["write"]);
   gate.resolve();
   expect(await slow).toEqual(["write"]);
@@ -54,6 +50,7 @@ it("an answer that was asked for under a lease that has ended does not replace a
 });
 
 it("what runs around calls is what the function said last", async () => {
+  stopClock();
   const { id } = freshTenant();
   let plan: string | undefined = "free";
   const said = (text: string): Around => {
@@ -67,10 +64,10 @@ it("what runs around calls is what the function said last", async () => {
   const called = async () => (await ask(mcp, id, "tools/call", { name: "see" })).text;
   expect(await called()).toContain('"free"');
   plan = "paid";
-  await leaseEnded(id);
+  endLease(id);
   expect(await called()).toContain('"paid"');
   plan = undefined;
-  await leaseEnded(id);
+  endLease(id);
   expect(await called()).toContain('"see"');
 });
 

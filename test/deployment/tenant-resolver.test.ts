@@ -2,15 +2,16 @@
 // lease asks nobody, and what is withdrawn there is withdrawn here. What it does not know is made nowhere.
 
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { createKey } from "../../src/auth/api-key.ts";
 import { createWorker, definePrompt, defineTool, TenantError, type TenantDefinition } from "../../src/tenantry.ts";
 import { directoryOf } from "../../src/tenants/directory/directory-stub.ts";
 import { policyStore } from "../../src/tenants/object/policy-store.ts";
 import { createRpcClient } from "../../src/tenants/object/store.ts";
-import { evictPolicy, peekPolicy } from "../../src/tenants/cache/policy-cache.ts";
+import { evictPolicy } from "../../src/tenants/cache/policy-cache.ts";
 import { authorityAway, readerOf, sendTo, servedTenant, sessionAt } from "../support/workerd/served-tenant.ts";
 import { anyTenant, freshAddress, freshTenant, type FreshTenant } from "../support/workerd/tenant.ts";
+import { endLease, stopClock } from "./lease-clock.ts";
 
 const LEASE_MS = 400;
 const ANN = { name: "ann" };
@@ -74,14 +75,7 @@ interface Answered {
 const listed = async (mcp: Mcp, path: string, era: Era) =>
   (await send(mcp, path, era)).body.result?.tools?.map(({ name }) => name);
 
-// Leases end when a test says so, however slow the machine is.
-beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"], now: Date.now() }));
-afterEach(() => void vi.useRealTimers());
-
-/** Moves the clock past this tenant's lease in this isolate. */
-function endLease(id: string): void {
-  vi.setSystemTime(Math.max(Date.now(), peekPolicy(id)?.validUntil ?? 0) + 1);
-}
+beforeEach(stopClock);
 
 describe.each(ERAS)("a tenant that the author's function knows, in era $era", (era) => {
   it("is served, and asked for when a lease begins and not under it", async () => {

@@ -3,7 +3,7 @@
 
 import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createWorker, type Env } from "../../src/tenantry.ts";
 import { hubName } from "../../src/tenants/object/changes.ts";
 import { directoryOf } from "../../src/tenants/directory/directory-stub.ts";
@@ -51,8 +51,14 @@ function send(
   return Promise.resolve(worker.fetch(request, bindings, createExecutionContext()));
 }
 
-const post = (tenant: string, method: string, params: object, headers: Readonly<Record<string, string>> = {}) =>
-  send(tenant, { method: "POST", body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }) }, headers);
+const post = (
+  tenant: string,
+  method: string,
+  params: object,
+  headers: Readonly<Record<string, string>> = {},
+  bindings?: Env,
+) =>
+  send(tenant, { method: "POST", body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }) }, headers, bindings);
 
 async function begin(tenant: string): Promise<string> {
   const about = { protocolVersion: REVISION, capabilities: {}, clientInfo: { name: "t", version: "1" } };
@@ -64,14 +70,20 @@ async function begin(tenant: string): Promise<string> {
 const standalone = (tenant: string, session: string, bindings?: Env) =>
   send(tenant, { method: "GET" }, { "mcp-session-id": session }, bindings);
 
-function listen(tenant: string, uris: readonly string[] = []): Promise<Response> {
+function listen(tenant: string, uris: readonly string[] = [], bindings?: Env): Promise<Response> {
   const _meta = {
     "io.modelcontextprotocol/protocolVersion": LATER,
     "io.modelcontextprotocol/clientInfo": { name: "t", version: "1" },
     "io.modelcontextprotocol/clientCapabilities": {},
   };
   const headers = { "mcp-protocol-version": LATER, "mcp-method": "subscriptions/listen" };
-  return post(tenant, "subscriptions/listen", { notifications: { resourceSubscriptions: uris }, _meta }, headers);
+  return post(
+    tenant,
+    "subscriptions/listen",
+    { notifications: { resourceSubscriptions: uris }, _meta },
+    headers,
+    bindings,
+  );
 }
 
 const WAYS: readonly (readonly [string, (tenant: string) => Promise<Response>])[] = [
@@ -117,6 +129,25 @@ it("where several hubs share a tenant's streams, each has some, and a session's 
   await expect.poll(counted).toEqual(first);
   for (const session of sessions) await send(tenant, { method: "DELETE" }, { "mcp-session-id": session }, bindings);
   await expect.poll(counted).toEqual([0, 0, 0]);
+});
+
+it("where several hubs share a tenant's streams, one without a session comes back to the hub that lost it", async () => {
+  const tenant = await made();
+  const random = vi.spyOn(Math, "random").mockReturnValue(0);
+  onTestFinished(() => {
+    random.mockRestore();
+  });
+  const { body } = await listen(tenant, [], { ...env, HUB_SHARDS: "4" });
+  random.mockReturnValue(0.3);
+  await runInDurableObject(hubOf(tenant), (_hub, state) => {
+    for (const socket of state.getWebSockets()) socket.close(1011);
+  });
+  const cameBack = () =>
+    runInDurableObject(hubOf(tenant), (_hub, state) =>
+      state.getWebSockets().some((socket) => (socket.deserializeAttachment() as { again: boolean }).again),
+    );
+  await expect.poll(cameBack, { timeout: 10_000 }).toBe(true);
+  await body?.cancel();
 });
 
 it("a reader that never reads is given up after a megabyte, and its socket with it", async () => {

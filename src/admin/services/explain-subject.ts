@@ -54,7 +54,7 @@ function anonymousSubject({ mode = "open", auth }: TenantDocument): ExplainSubje
   const missingCaller = mode === "key" ? "no key is named" : "no caller is named";
   return {
     ...subject,
-    viewer: "no key is named",
+    viewer: missingCaller,
     unknown: `principal: ${missingCaller}, so what limits one is not known`,
   };
 }

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { CliError, usageError } from "../exit.ts";
 import { fileError } from "../admin/file-error.ts";
 import { isRunning, processIdentityOf, type ProcessIdentity } from "./process-identity.ts";
+import { removeStaleLock } from "./stale-lock.ts";
 
 interface Lock {
   readonly port: string;
@@ -39,7 +40,7 @@ export function lockFolder(folder: string, { port, option }: LockOptions): Folde
     while (!tryAcquire(temporary, file)) {
       const { holder, lock } = readLock(file);
       if (holder) throw inUseError(folder, lock, holder, option);
-      removeStaleLock(file, `${temporary}.old`);
+      removeStaleLock(file, (path) => !readLock(path).holder);
     }
   } catch (error) {
     throw error instanceof CliError ? error : fileError(error, folder);
@@ -77,17 +78,6 @@ function tryAcquire(temporary: string, file: string): boolean {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
     throw error;
-  }
-}
-
-/** Another process may have removed the stale lock and taken the folder, so check the moved file once more. */
-function removeStaleLock(file: string, backup: string): void {
-  try {
-    renameSync(file, backup);
-    if (readLock(backup).holder) linkSync(backup, file);
-    rmSync(backup, { force: true });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
 }
 

@@ -39,11 +39,18 @@ export function trackLeases(host: StoreHost): LeaseTracker {
   return {
     record: (leaseMs) => {
       const now = host.now();
-      if (leaseMs > longest || (leaseMs < longest && now > longestUntil)) longest = leaseMs;
+      if (now > longestUntil) {
+        // A shorter lease may have been granted later, and still run.
+        longest = until - now;
+        longestUntil = until;
+      }
+      if (leaseMs >= longest) {
+        longest = leaseMs;
+        longestUntil = now + leaseMs;
+      }
       // A longer length must be stored before its lease is granted. A shorter one can be stored later.
       if (longest > stored) store();
       else if (longest < stored) deferWrite("leases", store);
-      if (leaseMs === longest) longestUntil = now + leaseMs;
       until = Math.max(until, now + leaseMs);
     },
     effectiveAt: () => {

@@ -5,16 +5,17 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { Explanation, Infer } from "../../../src/admin/contract.ts";
 import type { Viewer } from "../../../src/handlers/access-rules.ts";
-import { admin, createWorker, definePrompt, defineResource, defineTool } from "../../../src/tenantry.ts";
+import { admin, createWorker, definePrompt, defineResource, defineTool, login } from "../../../src/tenantry.ts";
 import { adminEnv, ORIGIN, ROOT } from "../../support/workerd/admin.ts";
 
 const visible = ({ principal }: Viewer) => principal.subject === "ann";
+const ISSUER = { issuer: "https://a.example.com" };
 const worker = createWorker({
-  tenants: { openly: {}, closed: { mode: "key" } },
+  tenants: { openly: {}, closed: { mode: "key" }, login: { mode: "oauth", auth: { issuers: [ISSUER] } } },
   tools: [defineTool({ name: "for_ann", visible, handler: () => "" }), defineTool({ name: "all", handler: () => "" })],
   prompts: [definePrompt({ name: "for_ann", visible, handler: () => "" })],
   resources: [defineResource({ uri: "for://ann", name: "For Ann", visible, text: "" })],
-  features: [admin()],
+  features: [admin(), login()],
   authenticate: () => undefined,
 });
 
@@ -61,6 +62,8 @@ describe.each(GUARDED)("explain of $kind/$name", (ask) => {
   it("says that it depends on who calls where nobody is named, and nobody else is let in", async () => {
     const { reasons } = await explained("closed", ask);
     expect(reasons).toContain("code: visible decides, and no key is named");
+    const { reasons: atLogin } = await explained("login", ask);
+    expect(atLogin).toContain("code: visible decides, and no caller is named");
   });
 });
 

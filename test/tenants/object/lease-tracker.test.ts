@@ -98,6 +98,23 @@ describe("the lease rule", () => {
     });
   });
 
+  it("waits for a lease of a length between the longest and the current one", async () => {
+    await made({ maxStalenessMs: 60_000 }, ({ methods, clock }) => {
+      methods.lease(ask());
+      methods.write(writeOf({ maxStalenessMs: 30_000 }));
+      clock.now += 50_000;
+      methods.lease(ask());
+      const end = clock.now + 30_000;
+      methods.write(writeOf({ maxStalenessMs: 50 }));
+      clock.now += 10_001;
+      methods.lease(ask());
+      expect(dropOf({ methods, clock })).toBe(end + SLACK_MS);
+      clock.now = end + 1;
+      methods.lease(ask());
+      expect(dropOf({ methods, clock })).toBe(clock.now + 50 + SLACK_MS);
+    });
+  });
+
   it("forgets a length when nobody can hold a lease of it any more", async () => {
     const tenant = freshTenant();
     const long = { maxStalenessMs: 60_000 };
