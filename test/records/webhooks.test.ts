@@ -271,7 +271,7 @@ describe("a webhook is told of", () => {
   it("a limit of the day at 80 %, once", async () => {
     const tenant = await watched();
     const limits = createRpcClient(tenant.stub, limitStore);
-    for (let at = 0; at < 10; at += 1) await limits.take([{ who: "", most: 10 }]);
+    for (let at = 0; at < 10; at += 1) await limits.take([{ caller: "", most: 10 }]);
     expect(await news(tenant)).toEqual([["quota.reached", expect.objectContaining({ who: "", most: 10 })]]);
   });
 
