@@ -38,7 +38,7 @@ class FillableDirectory extends DirectoryObject {
   /** Enters those of this shard. */
   async enter(names: readonly string[]): Promise<void> {
     this.sql.exec(
-      "INSERT INTO tenants (id, created, state, placed) SELECT value, ?, 'active', 1 FROM json_each(?)",
+      "INSERT INTO tenants (id, created, state, placement_in_kv) SELECT value, ?, 'active', 1 FROM json_each(?)",
       CREATED,
       JSON.stringify(names),
     );

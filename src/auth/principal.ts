@@ -43,7 +43,7 @@ export interface OAuthPrincipal extends Principal {
    */
   readonly grant?: string | undefined;
   /** The tenant's own issuer, by the URL that the user reaches; tokens that the tenant signs for the user name it. */
-  readonly home?: string | undefined;
+  readonly tenantIssuer?: string | undefined;
   /** The URL of the one endpoint that such a grant is for. */
   readonly resource?: string;
   /** The token's OAuth scopes that have a meaning here; absent in data stored by an older release. */

@@ -210,7 +210,7 @@ function createDailyAuthority(authorized: AuthorizedRequest): DailyAuthority {
   const withStoredOwner = <T extends DailyLimit>(limits: readonly T[]): Promise<T[]> =>
     Promise.all(
       limits.map(async (limit) =>
-        limit.who === "" ? limit : { ...limit, who: await authorized.context.ownerOf(authorized.principal.id) },
+        limit.caller === "" ? limit : { ...limit, caller: await authorized.context.ownerOf(authorized.principal.id) },
       ),
     );
   return {

@@ -29,7 +29,7 @@ interface RefreshTarget {
    * A digest of what else decides whether this upstream can be read: its service grant, the exposed services and the
    * outbound allow list. A change makes a failing upstream due again.
    */
-  readonly allowed?: string;
+  readonly accessDigest?: string;
 }
 
 export interface RefreshClaimRequest {
@@ -126,9 +126,9 @@ interface UpstreamRow {
   failures: number;
   failing_since: number | null;
   /** The state that was last logged. null if none was logged for this configuration. */
-  said: ReadState | null;
-  /** `allowed` of the last request. */
-  allowed: string | null;
+  logged_state: ReadState | null;
+  /** `accessDigest` of the last request. */
+  access_digest: string | null;
 }
 
 export const gatewayStore: Store<GatewayMethods, TenantHost> = {
@@ -146,7 +146,7 @@ export const gatewayStore: Store<GatewayMethods, TenantHost> = {
   migrations: [
     `CREATE TABLE upstreams (id TEXT PRIMARY KEY, config TEXT NOT NULL, revision INTEGER NOT NULL,
        due_at INTEGER NOT NULL, claimed_until INTEGER NOT NULL, read_at INTEGER NOT NULL, failures INTEGER NOT NULL,
-       failing_since INTEGER, said TEXT, allowed TEXT) WITHOUT ROWID`,
+       failing_since INTEGER, logged_state TEXT, access_digest TEXT) WITHOUT ROWID`,
     "CREATE TABLE upstream_uris (uri TEXT PRIMARY KEY, upstream TEXT NOT NULL) WITHOUT ROWID",
     "CREATE INDEX upstream_uris_by_upstream ON upstream_uris (upstream)",
   ],
@@ -272,10 +272,10 @@ interface SyncContext {
 }
 
 function upsertUpstream(sql: SqlStorage, target: RefreshTarget, { revision, now, isCurrent }: SyncContext): void {
-  const { id, config, allowed = null } = target;
+  const { id, config, accessDigest = null } = target;
   const row = rowOf(sql, id);
   if (row?.config === config) {
-    if (row.allowed !== allowed && isCurrent) retryAllowed(sql, { id, allowed, now });
+    if (row.access_digest !== accessDigest && isCurrent) retryAfterAccessChange(sql, { id, accessDigest, now });
     return;
   }
   if (row && revision < row.revision) return;
@@ -283,7 +283,7 @@ function upsertUpstream(sql: SqlStorage, target: RefreshTarget, { revision, now,
   const at = row?.revision === revision ? Math.max(now, row.read_at + CONFIG_TURN_MS, row.claimed_until) : now;
   sql.exec(
     `INSERT OR REPLACE INTO upstreams
-       (id, config, revision, due_at, claimed_until, read_at, failures, failing_since, said, allowed)
+       (id, config, revision, due_at, claimed_until, read_at, failures, failing_since, logged_state, access_digest)
        VALUES (?, ?, ?, ?, 0, ?, 0, NULL, ?, ?)`,
     id,
     config,
@@ -291,18 +291,18 @@ function upsertUpstream(sql: SqlStorage, target: RefreshTarget, { revision, now,
     at,
     row?.read_at ?? 0,
     loggedStateAfterChange(row),
-    allowed,
+    accessDigest,
   );
 }
 
 const SET_RETRY = `failures = 0, due_at = min(due_at, max(?, read_at + ${MIN_INTERVAL_MS}))`;
 
 /** A failing upstream may succeed now, because what it may reach has changed. */
-function retryAllowed(
+function retryAfterAccessChange(
   sql: SqlStorage,
-  { id, allowed, now }: Pick<UpstreamRow, "id" | "allowed"> & { readonly now: number },
-) {
-  sql.exec("UPDATE upstreams SET allowed = ? WHERE id = ?", allowed, id);
+  { id, accessDigest, now }: { readonly id: string; readonly accessDigest: string | null; readonly now: number },
+): void {
+  sql.exec("UPDATE upstreams SET access_digest = ? WHERE id = ?", accessDigest, id);
   sql.exec(`UPDATE upstreams SET ${SET_RETRY} WHERE failing_since IS NOT NULL AND id = ?`, now, id);
 }
 
@@ -357,10 +357,10 @@ function completeRow(host: TenantHost, result: RefreshResult): CompletionResult 
   }
   const failures = why === null ? 0 : row.failures + 1;
   const since = why === null ? null : (row.failing_since ?? now);
-  const { said: previousState } = row;
+  const { logged_state: previousState } = row;
   const state = toReadState(previousState, result);
   const update = `UPDATE upstreams SET due_at = ?, claimed_until = 0, read_at = ?, failures = ?, failing_since = ?,
-    said = ? WHERE id = ?`;
+    logged_state = ? WHERE id = ?`;
   sql.exec(update, nextDueAt(row, { ...result, failures, now }), now, failures, since, state, id);
   const change = { tenant, upstream: id, state, was: previousState, why: why ?? result.missing ?? null } as const;
   const writeLog = reportChange(host, { ...change, since: since ?? row.failing_since ?? now });

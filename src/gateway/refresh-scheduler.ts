@@ -178,8 +178,8 @@ export function createRefreshClaim(
   const { document, revision, env } = context;
   const upstreams = enabledUpstreams(document).map(({ id, upstream }) => {
     const isExposed = upstream.service !== undefined && Object.hasOwn(services, upstream.service);
-    const allowed = [serviceGrantError(document, upstream), isExposed, outboundAllowOf(env)];
-    return { id, config: configOf(upstream), allowed: hashOf(JSON.stringify(allowed)) };
+    const access = [serviceGrantError(document, upstream), isExposed, outboundAllowOf(env)];
+    return { id, config: configOf(upstream), accessDigest: hashOf(JSON.stringify(access)) };
   });
   const idle = Object.keys(document.upstreams ?? {}).filter((id) => !upstreams.some((one) => one.id === id));
   return { revision, upstreams, idle };

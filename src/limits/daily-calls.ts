@@ -67,7 +67,7 @@ class DayCount {
 interface CountedLimit {
   readonly name: LimitName;
   readonly most: number;
-  readonly who: string;
+  readonly caller: string;
   readonly count: DayCount;
 }
 
@@ -98,7 +98,7 @@ export class DailyCalls {
     const report = this.#reportOf(caller);
     for (const one of counted) {
       one.count.unreported += 1;
-      report.due.set(one.who, one);
+      report.due.set(one.caller, one);
     }
     if (!isUnexpired(report.dueAt, REPORT_MS, now)) reportLater(report, now, authority());
     return undefined;
@@ -113,13 +113,13 @@ export class DailyCalls {
 
   #countsOf({ tenant, created, id, isAnonymous, limits }: DailyCaller): CountedLimit[] {
     const counted: CountedLimit[] = [];
-    const add = (name: LimitName, who: string) => {
+    const add = (name: LimitName, caller: string) => {
       const most = limits[name];
       if (most === Infinity) return;
-      const key = `${tenant} ${created} ${who}`;
+      const key = `${tenant} ${created} ${caller}`;
       let count = this.#counts.get(key);
       if (!count) this.#counts.set(key, (count = new DayCount()));
-      counted.push({ name, most, who, count });
+      counted.push({ name, most, caller, count });
     };
     add("dailyToolCalls", "");
     add("principalDailyToolCalls", isAnonymous ? `address ${id}` : `key ${id}`);
@@ -141,7 +141,7 @@ async function takeExactly(
   now: number,
   authority: DailyAuthority,
 ): Promise<LimitRejection | undefined> {
-  const use = await authority.take(counted.map(({ who, most }) => ({ who, most })));
+  const use = await authority.take(counted.map(({ caller, most }) => ({ caller, most })));
   updateCounts(counted, use);
   // Decided by the object's counts, because its clock may be on another day.
   const exceeded = use.isTaken ? undefined : counted.find(({ most }, at) => (use.used[at] ?? 0) >= most);
@@ -170,7 +170,7 @@ async function sendReport(report: Report, authority: DailyAuthority): Promise<vo
   for (let from = 0; from < due.length; from += REPORT_BATCH) {
     const part = due.slice(from, from + REPORT_BATCH);
     const now = authority.now();
-    const counted = part.map(({ who, most, count }) => ({ who, most, calls: count.takeUnreported(now) }));
+    const counted = part.map(({ caller, most, count }) => ({ caller, most, calls: count.takeUnreported(now) }));
     updateCounts(part, await authority.count(counted));
     report.answeredAt = authority.now();
   }

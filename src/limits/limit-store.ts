@@ -7,7 +7,7 @@ import { dayOf } from "./day.ts";
 
 export interface DailyLimit {
   /** The caller whose calls are counted: a principal, or empty for all callers. */
-  readonly who: string;
+  readonly caller: string;
   readonly most: number;
 }
 
@@ -31,7 +31,7 @@ export interface ExceededLimitRecord {
   readonly name: string;
   readonly most: number;
   /** The principal. For a caller without a credential it contains no address. */
-  readonly who: string;
+  readonly caller: string;
 }
 
 export interface ExceededLimitEntry extends ExceededLimitRecord {
@@ -41,10 +41,10 @@ export interface ExceededLimitEntry extends ExceededLimitRecord {
 
 export interface LimitUse {
   /**
-   * Calls of the current UTC day by caller; `who` is empty for all callers. Calls that isolates have not reported yet
+   * Calls of the current UTC day by caller; `caller` is empty for all callers. Calls that isolates have not reported yet
    * are missing.
    */
-  readonly calls: readonly { readonly who: string; readonly used: number }[];
+  readonly calls: readonly { readonly caller: string; readonly used: number }[];
   readonly sessions: number;
   /** The latest record of each limit. */
   readonly exceeded: readonly ExceededLimitEntry[];
@@ -64,7 +64,7 @@ export interface LimitMethods {
  */
 const MAX_CALLERS = 20_000;
 /** The first word of a principal's id, or `address`. */
-const kindOf = (who: string) => who.split(" ", 1)[0] ?? "";
+const kindOf = (caller: string) => caller.split(" ", 1)[0] ?? "";
 /** At which share of a limit a warning event is sent. */
 const WARN_AT = 0.8;
 /** How much an object's clock may go back when the object moves. */
@@ -83,8 +83,8 @@ export const limitStore: Store<LimitMethods, TenantHost> = {
     recordExceeded: {},
   },
   migrations: [
-    `CREATE TABLE daily_calls (who TEXT PRIMARY KEY, day TEXT NOT NULL, used INTEGER NOT NULL) WITHOUT ROWID`,
-    `CREATE TABLE met_limits (name TEXT PRIMARY KEY, most INTEGER NOT NULL, who TEXT NOT NULL, at TEXT NOT NULL)
+    `CREATE TABLE daily_calls (caller TEXT PRIMARY KEY, day TEXT NOT NULL, used INTEGER NOT NULL) WITHOUT ROWID`,
+    `CREATE TABLE exceeded_limits (name TEXT PRIMARY KEY, most INTEGER NOT NULL, caller TEXT NOT NULL, at TEXT NOT NULL)
        WITHOUT ROWID`,
   ],
   open: (host) => ({ methods: methodsOf(host) }),
@@ -117,35 +117,35 @@ function methodsOf(host: TenantHost): LimitMethods {
     },
     use: () => ({
       calls: sql
-        .exec<{ who: string; used: number }>(
-          "SELECT who, used FROM daily_calls WHERE day = ? ORDER BY used DESC LIMIT ?",
+        .exec<{ caller: string; used: number }>(
+          "SELECT caller, used FROM daily_calls WHERE day = ? ORDER BY used DESC LIMIT ?",
           dayOf(host.now()),
           SHOWN_CALLERS,
         )
         .toArray(),
       sessions: sql
-        .exec<{ sessions: number }>(
-          "SELECT count(*) AS sessions FROM remembered_sessions WHERE expires > ?",
-          host.now(),
-        )
+        .exec<{ sessions: number }>("SELECT count(*) AS sessions FROM stateful_sessions WHERE expires > ?", host.now())
         .one().sessions,
       exceeded: sql
-        .exec<Record<string, SqlStorageValue> & ExceededLimitEntry>("SELECT * FROM met_limits ORDER BY name")
+        .exec<Record<string, SqlStorageValue> & ExceededLimitEntry>("SELECT * FROM exceeded_limits ORDER BY name")
         .toArray(),
     }),
   };
 }
 
-function rowOf(host: TenantHost, { who: caller, most }: DailyLimit, now: number): Row {
-  const findRow = (who: string) =>
-    host.sql.exec<{ day: string; used: number }>("SELECT day, used FROM daily_calls WHERE who = ?", who).toArray()[0];
+function rowOf(host: TenantHost, { caller: requested, most }: DailyLimit, now: number): Row {
+  const findRow = (caller: string) =>
+    host.sql
+      .exec<{ day: string; used: number }>("SELECT day, used FROM daily_calls WHERE caller = ?", caller)
+      .toArray()[0];
   const today = dayOf(now);
-  const kind = kindOf(caller);
-  const who = caller === "" || findRow(caller) || !hasMaxCallers(host, today, kind) ? caller : `others ${kind}`;
-  const row = findRow(who);
+  const kind = kindOf(requested);
+  const isOwnRow = requested === "" || findRow(requested) || !hasMaxCallers(host, today, kind);
+  const caller = isOwnRow ? requested : `others ${kind}`;
+  const row = findRow(caller);
   // A clock that was set back a little over midnight does not start the previous day's quota again.
   const day = row && row.day > today && row.day <= dayOf(now + CLOCK_SKEW_MS) ? row.day : today;
-  return { who, most, day, used: row?.day === day ? row.used : 0 };
+  return { caller, most, day, used: row?.day === day ? row.used : 0 };
 }
 
 /** Returns the new count. */
@@ -153,19 +153,23 @@ function addCalls(host: TenantHost, row: Row, calls: number): number {
   if (calls === 0) return row.used;
   const used = row.used + calls;
   emitQuotaWarning(host, row, used);
-  host.sql.exec("INSERT OR REPLACE INTO daily_calls (who, day, used) VALUES (?, ?, ?)", row.who, row.day, used);
+  host.sql.exec("INSERT OR REPLACE INTO daily_calls (caller, day, used) VALUES (?, ?, ?)", row.caller, row.day, used);
   return used;
 }
 
-function emitQuotaWarning({ emitEvent: tell }: TenantHost, { who, day, most, used: before }: Row, after: number): void {
+function emitQuotaWarning(
+  { emitEvent: tell }: TenantHost,
+  { caller, day, most, used: before }: Row,
+  after: number,
+): void {
   const threshold = most * WARN_AT;
   if (before < threshold && after >= threshold)
-    tell?.({ type: "quota.reached", key: `${who} ${day}`, data: { who, day, most } });
+    tell?.({ type: "quota.reached", key: `${caller} ${day}`, data: { who: caller, day, most } });
 }
 
 /** Deletes rows of earlier days first. */
 function hasMaxCallers({ sql }: TenantHost, day: string, kind: string): boolean {
-  const query = "SELECT count(*) AS callers FROM daily_calls WHERE who >= ? AND who < ?";
+  const query = "SELECT count(*) AS callers FROM daily_calls WHERE caller >= ? AND caller < ?";
   // The range of ids that begin with the kind and a space: "!" is the character after the space.
   const count = () => sql.exec<{ callers: number }>(query, `${kind} `, `${kind}!`).one().callers;
   if (count() < MAX_CALLERS) return false;
@@ -173,10 +177,16 @@ function hasMaxCallers({ sql }: TenantHost, day: string, kind: string): boolean 
   return count() >= MAX_CALLERS;
 }
 
-function recordExceeded(host: TenantHost, { name, most, who }: ExceededLimitRecord): void {
+function recordExceeded(host: TenantHost, { name, most, caller }: ExceededLimitRecord): void {
   const at = new Date(host.now()).toISOString();
-  const last = host.sql.exec<{ at: string }>("SELECT at FROM met_limits WHERE name = ?", name).toArray()[0];
+  const last = host.sql.exec<{ at: string }>("SELECT at FROM exceeded_limits WHERE name = ?", name).toArray()[0];
   if (last?.at.slice(0, HOUR_LENGTH) === at.slice(0, HOUR_LENGTH)) return;
-  host.sql.exec("INSERT OR REPLACE INTO met_limits (name, most, who, at) VALUES (?, ?, ?, ?)", name, most, who, at);
-  host.record({ name: "limits" }, "limit.met", `limit ${name}`, { before: null, after: { most, who } });
+  host.sql.exec(
+    "INSERT OR REPLACE INTO exceeded_limits (name, most, caller, at) VALUES (?, ?, ?, ?)",
+    name,
+    most,
+    caller,
+    at,
+  );
+  host.record({ name: "limits" }, "limit.met", `limit ${name}`, { before: null, after: { most, who: caller } });
 }

@@ -22,13 +22,13 @@ const HOUR_MS = 3_600_000;
 
 export function recordExceededLimit(
   context: ExceededLimitContext,
-  { name, most }: Omit<ExceededLimitRecord, "who">,
+  { name, most }: Omit<ExceededLimitRecord, "caller">,
 ): void {
   const hour = Math.floor(Date.now() / HOUR_MS);
   const key = `${context.tenant} ${context.cachedPolicy.created} ${name}`;
   if (recordedHours.get(key) === hour) return;
   recordedHours.set(key, hour);
-  const record = { name, most, who: context.principal.id };
+  const record = { name, most, caller: context.principal.id };
   context.waitUntil(
     createRpcClient(context.stub(), limitStore)
       .recordExceeded(record)

@@ -139,7 +139,7 @@ async function authenticateToken(
   }
   const verified = await verifyToken(token, resource, callerContext);
   if ("kind" in verified && verified.kind === "failure") return verified;
-  const principal = { ...verified, home: tenantIssuerOf(callerContext.context) };
+  const principal = { ...verified, tenantIssuer: tenantIssuerOf(callerContext.context) };
   cacheToken(cache, key, principal);
   return principal;
 }

@@ -9,11 +9,11 @@ const RETENTION_MS = 86_400_000;
 
 /** `table`: the table of the domain that accepts the batches. */
 export function batchMigration(table: string): string {
-  return `CREATE TABLE ${table} (maker TEXT PRIMARY KEY, sequence INTEGER NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID`;
+  return `CREATE TABLE ${table} (source TEXT PRIMARY KEY, sequence INTEGER NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID`;
 }
 
-export function isBatchRecorded(sql: SqlStorage, table: string, { maker, sequence }: BatchId): boolean {
-  const [known] = sql.exec<{ sequence: number }>(`SELECT sequence FROM ${table} WHERE maker = ?`, maker).toArray();
+export function isBatchRecorded(sql: SqlStorage, table: string, { source, sequence }: BatchId): boolean {
+  const [known] = sql.exec<{ sequence: number }>(`SELECT sequence FROM ${table} WHERE source = ?`, source).toArray();
   return known !== undefined && known.sequence >= sequence;
 }
 
@@ -21,10 +21,10 @@ export function isBatchRecorded(sql: SqlStorage, table: string, { maker, sequenc
 export function recordBatch(host: Pick<TenantHost, "sql" | "now">, table: string, batch: BatchId): boolean {
   const { sql } = host;
   if (isBatchRecorded(sql, table, batch)) return false;
-  const { maker, sequence } = batch;
-  const upsert = `INSERT INTO ${table} (maker, sequence, at) VALUES (?, ?, ?)
-    ON CONFLICT (maker) DO UPDATE SET sequence = excluded.sequence, at = excluded.at`;
-  sql.exec(upsert, maker, sequence, host.now());
+  const { source, sequence } = batch;
+  const upsert = `INSERT INTO ${table} (source, sequence, at) VALUES (?, ?, ?)
+    ON CONFLICT (source) DO UPDATE SET sequence = excluded.sequence, at = excluded.at`;
+  sql.exec(upsert, source, sequence, host.now());
   return true;
 }
 
@@ -32,7 +32,7 @@ export function pruneBatchSources(host: Pick<TenantHost, "sql" | "now">, table: 
   const { sql } = host;
   sql.exec(`DELETE FROM ${table} WHERE at < ?`, host.now() - RETENTION_MS);
   sql.exec(
-    `DELETE FROM ${table} WHERE maker NOT IN (SELECT maker FROM ${table} ORDER BY at DESC LIMIT ?)`,
+    `DELETE FROM ${table} WHERE source NOT IN (SELECT source FROM ${table} ORDER BY at DESC LIMIT ?)`,
     MAX_SOURCES,
   );
 }

@@ -39,11 +39,11 @@ export const callAuditStore: Store<CallAuditMethods, TenantHost> = {
   methods: { append: {}, page: { idempotent: true } },
   migrations: [
     "CREATE TABLE recorded_calls (sequence INTEGER PRIMARY KEY, at INTEGER NOT NULL, text TEXT NOT NULL, hash TEXT NOT NULL)",
-    `CREATE TABLE recorded_kept (one INTEGER PRIMARY KEY CHECK (one = 1), anchor INTEGER NOT NULL, anchor_hash TEXT NOT NULL,
+    `CREATE TABLE recorded_call_chain (one INTEGER PRIMARY KEY CHECK (one = 1), anchor INTEGER NOT NULL, anchor_hash TEXT NOT NULL,
        head INTEGER NOT NULL, head_hash TEXT NOT NULL, bytes INTEGER NOT NULL, days INTEGER NOT NULL)`,
-    `INSERT INTO recorded_kept (one, anchor, anchor_hash, head, head_hash, bytes, days)
+    `INSERT INTO recorded_call_chain (one, anchor, anchor_hash, head, head_hash, bytes, days)
        VALUES (1, 0, '${FIRST_HASH}', 0, '${FIRST_HASH}', 0, 30)`,
-    batchMigration("recorded_batches"),
+    batchMigration("recorded_call_batches"),
   ],
   open: (host) => {
     // Hashing is asynchronous, so batches are processed one after the other.
@@ -59,7 +59,7 @@ export const callAuditStore: Store<CallAuditMethods, TenantHost> = {
         page: (after) => page(host.sql, after),
       },
       alarm: async () => {
-        pruneBatchSources(host, "recorded_batches");
+        pruneBatchSources(host, "recorded_call_batches");
         return host.transaction(() => prune(host, PRUNE_BATCH));
       },
     };
@@ -67,7 +67,7 @@ export const callAuditStore: Store<CallAuditMethods, TenantHost> = {
 };
 
 function chainOf(sql: SqlStorage): ChainRow {
-  return sql.exec<ChainRow>("SELECT anchor, anchor_hash, head, head_hash, bytes, days FROM recorded_kept").one();
+  return sql.exec<ChainRow>("SELECT anchor, anchor_hash, head, head_hash, bytes, days FROM recorded_call_chain").one();
 }
 
 interface Batch {
@@ -78,7 +78,7 @@ interface Batch {
 async function appendBatch(host: TenantHost, batchId: BatchId, { entries, days }: Batch): Promise<boolean> {
   const { sql } = host;
   // A repetition while the first one is processed: it is not hashed again.
-  if (isBatchRecorded(sql, "recorded_batches", batchId)) return false;
+  if (isBatchRecorded(sql, "recorded_call_batches", batchId)) return false;
   const created = host.created();
   let { head, head_hash: hash } = chainOf(sql);
   const rows: RecordedCall[] = [];
@@ -90,7 +90,7 @@ async function appendBatch(host: TenantHost, batchId: BatchId, { entries, days }
   }
   return host.transaction(() => {
     // While the hashes were computed, the tenant may have been deleted and another one of its name created.
-    if (host.created() !== created || !recordBatch(host, "recorded_batches", batchId)) return false;
+    if (host.created() !== created || !recordBatch(host, "recorded_call_batches", batchId)) return false;
     const at = host.now();
     for (const { sequence, text, hash: rowHash } of rows) {
       sql.exec(
@@ -102,7 +102,7 @@ async function appendBatch(host: TenantHost, batchId: BatchId, { entries, days }
       );
     }
     const bytes = rows.reduce((sum, { text }) => sum + encoder.encode(text).byteLength, 0);
-    const update = "UPDATE recorded_kept SET head = ?, head_hash = ?, bytes = bytes + ?, days = ?";
+    const update = "UPDATE recorded_call_chain SET head = ?, head_hash = ?, bytes = bytes + ?, days = ?";
     sql.exec(update, head, hash, bytes, days);
     // The object also grants leases, so a batch prunes only about as many rows as it adds. The alarm does the rest.
     const next = prune(host, Math.min(PRUNE_BATCH, 2 * rows.length));
@@ -133,7 +133,12 @@ function prune(host: TenantHost, limit: number): number | undefined {
   const last = rows[pruned - 1];
   if (last && last.sequence > anchor) {
     sql.exec("DELETE FROM recorded_calls WHERE sequence <= ?", last.sequence);
-    sql.exec("UPDATE recorded_kept SET anchor = ?, anchor_hash = ?, bytes = ?", last.sequence, last.hash, remaining);
+    sql.exec(
+      "UPDATE recorded_call_chain SET anchor = ?, anchor_hash = ?, bytes = ?",
+      last.sequence,
+      last.hash,
+      remaining,
+    );
   }
   const next = rows[pruned];
   return next && Math.max(now + 1_000, pruned === limit ? 0 : next.at + days * DAY_MS);

@@ -8,9 +8,9 @@ import { GAUGES } from "../telemetry/gauges.ts";
 import { isUnknownTenant, type TenantStub } from "../tenants/object/tenant-uid.ts";
 import { isUnexpired } from "../tenants/cache/is-unexpired.ts";
 
-/** Identifies a batch. `maker`: one isolate's buffer of one tenant. `sequence`: the batch's number in that buffer. */
+/** Identifies a batch. `source`: one isolate's buffer of one tenant. `sequence`: the batch's number in that buffer. */
 export interface BatchId {
-  readonly maker: string;
+  readonly source: string;
   readonly sequence: number;
 }
 
@@ -23,7 +23,7 @@ export interface CallBatchOptions<Batch> {
 }
 
 interface BatchBuffer<Batch> {
-  readonly maker: string;
+  readonly source: string;
   sequence: number;
   open: Batch | undefined;
   /** The fill level. At 1 or more the batch is sent at once. */
@@ -106,9 +106,9 @@ export class CallBatches<Batch> {
     const key = `${tenant} ${tenantRef.uid}`;
     let buffer = this.#buffers.get(key);
     if (!buffer) {
-      const maker = crypto.randomUUID();
+      const source = crypto.randomUUID();
       buffer = {
-        maker,
+        source,
         sequence: 0,
         open: undefined,
         fullness: 0,
@@ -154,7 +154,7 @@ export class CallBatches<Batch> {
     if (!buffer.inFlight && buffer.open !== undefined) {
       buffer.sequence += 1;
       buffer.inFlight = {
-        number: { maker: buffer.maker, sequence: buffer.sequence },
+        number: { source: buffer.source, sequence: buffer.sequence },
         batch: buffer.open,
         noted: buffer.openCount,
         at: 0,

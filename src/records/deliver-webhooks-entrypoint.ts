@@ -11,7 +11,7 @@ export interface DeliveryRequest {
   readonly tenant: string;
   readonly uid: TenantUid;
   /** `done`: the webhooks that already received the event. */
-  readonly events: readonly (WebhookMessage & { readonly done: readonly string[] })[];
+  readonly events: readonly (WebhookMessage & { readonly deliveredTo: readonly string[] })[];
 }
 
 /** `why`: the reason of a failure; null: delivered. */

@@ -39,9 +39,9 @@ interface QueuedEvent {
   data: string;
   at: number;
   attempts: number;
-  due: number;
+  due_at: number;
   /** JSON of the webhooks that received the event. */
-  done: string;
+  delivered_to: string;
 }
 
 export const webhookStore: Store<WebhookMethods, TenantHost> = {
@@ -49,9 +49,9 @@ export const webhookStore: Store<WebhookMethods, TenantHost> = {
   // A repeated event is not sent again.
   methods: { enqueue: { idempotent: true }, queue: { idempotent: true } },
   migrations: [
-    `CREATE TABLE webhook_news (id TEXT PRIMARY KEY, type TEXT NOT NULL, data TEXT NOT NULL, at INTEGER NOT NULL,
-       attempts INTEGER NOT NULL, due INTEGER NOT NULL, done TEXT NOT NULL) WITHOUT ROWID`,
-    "CREATE TABLE webhook_told (key TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID",
+    `CREATE TABLE webhook_queue (id TEXT PRIMARY KEY, type TEXT NOT NULL, data TEXT NOT NULL, at INTEGER NOT NULL,
+       attempts INTEGER NOT NULL, due_at INTEGER NOT NULL, delivered_to TEXT NOT NULL) WITHOUT ROWID`,
+    "CREATE TABLE webhook_sent_keys (key TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE TABLE webhook_dropped (one INTEGER PRIMARY KEY CHECK (one = 1), count INTEGER NOT NULL)",
     "INSERT INTO webhook_dropped (one, count) VALUES (1, 0)",
   ],
@@ -65,7 +65,7 @@ export const webhookStore: Store<WebhookMethods, TenantHost> = {
       methods: {
         enqueue: (event) => host.transaction(() => enqueue(event)),
         queue: () => ({
-          waiting: host.sql.exec<{ n: number }>("SELECT count(*) AS n FROM webhook_news").one().n,
+          waiting: host.sql.exec<{ n: number }>("SELECT count(*) AS n FROM webhook_queue").one().n,
           dropped: host.sql.exec<{ count: number }>("SELECT count FROM webhook_dropped").one().count,
         }),
       },
@@ -79,14 +79,15 @@ function enqueueEvent(host: TenantHost, { type, key, data }: TenantEvent): void 
   const now = host.now();
   const deduplicationKey = `${type} ${key}`;
   // Ignores an entry from a clock that was ahead.
-  const query = "SELECT at FROM webhook_told WHERE key = ? AND at < ?";
+  const query = "SELECT at FROM webhook_sent_keys WHERE key = ? AND at < ?";
   const [known] = sql.exec<{ at: number }>(query, deduplicationKey, now + DAY_MS).toArray();
   // An event that repeats stays known. Its row is written once a day.
   if (known && known.at > now - DAY_MS) return;
-  sql.exec("INSERT OR REPLACE INTO webhook_told (key, at) VALUES (?, ?)", deduplicationKey, now);
+  sql.exec("INSERT OR REPLACE INTO webhook_sent_keys (key, at) VALUES (?, ?)", deduplicationKey, now);
   if (known && known.at > now - DEDUPLICATE_MS) return;
   const id = `msg_${crypto.randomUUID()}`;
-  const insert = "INSERT INTO webhook_news (id, type, data, at, attempts, due, done) VALUES (?, ?, ?, ?, 0, ?, '[]')";
+  const insert =
+    "INSERT INTO webhook_queue (id, type, data, at, attempts, due_at, delivered_to) VALUES (?, ?, ?, ?, 0, ?, '[]')";
   sql.exec(insert, id, type, JSON.stringify({ tenant: host.tenant, ...data }), now, now);
   enforceBounds(host, now);
   host.scheduleAlarm(now);
@@ -94,32 +95,32 @@ function enqueueEvent(host: TenantHost, { type, key, data }: TenantEvent): void 
 
 /** Deletes the oldest events of the most frequent type. So a flood of one type does not displace the others. */
 function enforceBounds({ sql }: TenantHost, now: number): void {
-  const { n } = sql.exec<{ n: number }>("SELECT count(*) AS n FROM webhook_news").one();
+  const { n } = sql.exec<{ n: number }>("SELECT count(*) AS n FROM webhook_queue").one();
   if (n > MAX_QUEUED) {
-    const type = "SELECT type FROM webhook_news GROUP BY type ORDER BY count(*) DESC LIMIT 1";
-    const oldest = `SELECT id FROM webhook_news WHERE type = (${type}) ORDER BY at LIMIT ?`;
-    sql.exec(`DELETE FROM webhook_news WHERE id IN (${oldest})`, n - MAX_QUEUED);
+    const type = "SELECT type FROM webhook_queue GROUP BY type ORDER BY count(*) DESC LIMIT 1";
+    const oldest = `SELECT id FROM webhook_queue WHERE type = (${type}) ORDER BY at LIMIT ?`;
+    sql.exec(`DELETE FROM webhook_queue WHERE id IN (${oldest})`, n - MAX_QUEUED);
     sql.exec("UPDATE webhook_dropped SET count = count + ?", n - MAX_QUEUED);
   }
-  sql.exec("DELETE FROM webhook_told WHERE at < ?", now - DEDUPLICATE_MS);
-  const sentKeys = sql.exec<{ n: number }>("SELECT count(*) AS n FROM webhook_told").one().n;
+  sql.exec("DELETE FROM webhook_sent_keys WHERE at < ?", now - DEDUPLICATE_MS);
+  const sentKeys = sql.exec<{ n: number }>("SELECT count(*) AS n FROM webhook_sent_keys").one().n;
   if (sentKeys <= MAX_SENT_KEYS) return;
   const typeOf = "substr(key, 1, instr(key, ' '))";
-  const type = `SELECT ${typeOf} FROM webhook_told GROUP BY 1 ORDER BY count(*) DESC LIMIT 1`;
-  const oldest = `SELECT key FROM webhook_told WHERE ${typeOf} = (${type}) ORDER BY at LIMIT ?`;
-  sql.exec(`DELETE FROM webhook_told WHERE key IN (${oldest})`, sentKeys - MAX_SENT_KEYS);
+  const type = `SELECT ${typeOf} FROM webhook_sent_keys GROUP BY 1 ORDER BY count(*) DESC LIMIT 1`;
+  const oldest = `SELECT key FROM webhook_sent_keys WHERE ${typeOf} = (${type}) ORDER BY at LIMIT ?`;
+  sql.exec(`DELETE FROM webhook_sent_keys WHERE key IN (${oldest})`, sentKeys - MAX_SENT_KEYS);
 }
 
 async function sendDue(host: TenantHost, now: number): Promise<number | undefined> {
   const { sql } = host;
-  const query = "SELECT * FROM webhook_news WHERE due <= ? ORDER BY due LIMIT ?";
+  const query = "SELECT * FROM webhook_queue WHERE due_at <= ? ORDER BY due_at LIMIT ?";
   const due = sql.exec<QueuedEvent>(query, now, SEND_BATCH).toArray();
   const created = host.created();
   // The tenant is being deleted. No more events are sent, and the queue is deleted with it.
   if (created === undefined) return undefined;
   if (due.length > 0) {
     // If this instance ends meanwhile, the next one tries again.
-    for (const row of due) sql.exec("UPDATE webhook_news SET due = ? WHERE id = ?", now + PAUSES_MS[1], row.id);
+    for (const row of due) sql.exec("UPDATE webhook_queue SET due_at = ? WHERE id = ?", now + PAUSES_MS[1], row.id);
     // A slow webhook is not waited for: no other alarm fires until this one ends.
     await Promise.race([sendEvents(host, created, due), scheduler.wait(ALARM_WAIT_MS)]);
   }
@@ -129,12 +130,12 @@ async function sendDue(host: TenantHost, now: number): Promise<number | undefine
 /** Never rejects. */
 async function sendEvents(host: TenantHost, created: TenantUid, due: readonly QueuedEvent[]): Promise<void> {
   const { tenant } = host;
-  const events = due.map(({ id, type, at, data, done }) => ({
+  const events = due.map(({ id, type, at, data, delivered_to }) => ({
     id,
     type,
     at,
     data: JSON.parse(data) as unknown,
-    done: JSON.parse(done) as string[],
+    deliveredTo: JSON.parse(delivered_to) as string[],
   }));
   const failed = (error: unknown) => logError(error, { tenant, method: "alarm webhooks" });
   try {
@@ -153,7 +154,7 @@ async function sendEvents(host: TenantHost, created: TenantUid, due: readonly Qu
 }
 
 function nextDue(sql: SqlStorage): number | undefined {
-  return sql.exec<{ at: number | null }>("SELECT min(due) AS at FROM webhook_news").one().at ?? undefined;
+  return sql.exec<{ at: number | null }>("SELECT min(due_at) AS at FROM webhook_queue").one().at ?? undefined;
 }
 
 /** `results`: absent if the webhooks could not be determined. */
@@ -161,20 +162,20 @@ function recordResult(host: TenantHost, row: QueuedEvent, results: readonly Webh
   const { sql } = host;
   const failed = results?.filter(({ why }) => why !== null);
   if (failed?.length === 0) {
-    sql.exec("DELETE FROM webhook_news WHERE id = ?", row.id);
+    sql.exec("DELETE FROM webhook_queue WHERE id = ?", row.id);
     return;
   }
   const pause = PAUSES_MS[row.attempts];
   if (pause !== undefined) {
-    const done = [
-      ...(JSON.parse(row.done) as string[]),
+    const deliveredTo = [
+      ...(JSON.parse(row.delivered_to) as string[]),
       ...(results ?? []).filter(({ why }) => why === null).map(({ name }) => name),
     ];
-    const update = "UPDATE webhook_news SET attempts = attempts + 1, due = ?, done = ? WHERE id = ?";
-    sql.exec(update, host.now() + pause, JSON.stringify(done), row.id);
+    const update = "UPDATE webhook_queue SET attempts = attempts + 1, due_at = ?, delivered_to = ? WHERE id = ?";
+    sql.exec(update, host.now() + pause, JSON.stringify(deliveredTo), row.id);
     return;
   }
-  sql.exec("DELETE FROM webhook_news WHERE id = ?", row.id);
+  sql.exec("DELETE FROM webhook_queue WHERE id = ?", row.id);
   sql.exec("UPDATE webhook_dropped SET count = count + 1");
   for (const { name, why } of failed ?? [{ name: "all", why: "the tenant could not be reached" }]) {
     host.record({ name: "webhooks" }, "webhook.drop", `webhook ${name}`, {

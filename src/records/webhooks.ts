@@ -64,12 +64,12 @@ async function resolveWebhook(
 
 /** Sends one message to all webhooks that want it and have not received it. */
 export async function dispatchWebhooks(
-  message: WebhookMessage & { readonly done: readonly string[] },
+  message: WebhookMessage & { readonly deliveredTo: readonly string[] },
   context: WebhookContext,
   options: WebhooksOptions,
 ): Promise<{ name: string; why: string | null }[]> {
   const recipients = enabledWebhooks(context, options).filter(
-    ([name, hook]) => wantsEvent(hook, message.type) && !message.done.includes(name),
+    ([name, hook]) => wantsEvent(hook, message.type) && !message.deliveredTo.includes(name),
   );
   const sendTo = (hooks: typeof recipients) =>
     Promise.all(

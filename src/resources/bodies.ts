@@ -137,7 +137,7 @@ export async function storeBody(
     }
     // The body was deleted in the meantime. The repeated upload waits for KV's one second like any other.
     uploader = crypto.randomUUID();
-    const resendToken = claim.state === "upload" ? claim.collected : null;
+    const resendToken = claim.state === "upload" ? claim.resendToken : null;
     const result: PutResult = await withCleanup(location.content.put({ ...put, resendToken }), deleteBody);
     if (result.state !== "resend") return result;
   }

@@ -38,7 +38,7 @@ export interface PutResource {
   readonly maxResources: number | null;
   /** Most bytes that all of them may take; null for no limit. */
   readonly maxBytes?: number | null;
-  /** `collected` of the last answer "resend", now that the body was uploaded again; null before. */
+  /** The token of the last answer "resend", now that the body was uploaded again; null before. */
   readonly resendToken: number | null;
   /** Set for an operator's write, which may have conditions and is audited. */
   readonly edit?: Edit;
@@ -48,7 +48,7 @@ export type PutResult =
   | { readonly state: "stored"; readonly lastModified: string; readonly revision: number; readonly created: boolean }
   | { readonly state: "present"; readonly row: ResourceRow }
   /** The body was deleted from KV since its upload, or is being deleted: upload it again. */
-  | { readonly state: "resend"; readonly collected: number }
+  | { readonly state: "resend"; readonly resendToken: number }
   /** A limit is reached: the number of resources, their bytes ("storedBytes"), or the size of the object ("object"). */
   | { readonly state: "full"; readonly of?: "storedBytes" | "object" }
   | EditRejection;
@@ -115,10 +115,10 @@ export const contentStore: Store<ContentMethods> = {
        last_modified TEXT NOT NULL, audience TEXT, priority REAL, tags TEXT NOT NULL, revision INTEGER NOT NULL DEFAULT 0)`,
     "CREATE INDEX resources_by_hash ON resources (hash)",
     "CREATE TABLE resource_tags (tag TEXT NOT NULL, uri TEXT NOT NULL, PRIMARY KEY (tag, uri)) WITHOUT ROWID",
-    "CREATE TABLE copies (hash TEXT PRIMARY KEY, body BLOB NOT NULL, until INTEGER NOT NULL)",
-    "CREATE TABLE garbage (hash TEXT PRIMARY KEY, collect_at INTEGER NOT NULL)",
-    "CREATE TABLE collected (hash TEXT PRIMARY KEY, until INTEGER NOT NULL)",
-    `CREATE TABLE edits (sequence INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, actor TEXT NOT NULL,
+    "CREATE TABLE body_copies (hash TEXT PRIMARY KEY, body BLOB NOT NULL, expires INTEGER NOT NULL)",
+    "CREATE TABLE body_garbage (hash TEXT PRIMARY KEY, delete_at INTEGER NOT NULL)",
+    "CREATE TABLE body_deletions (hash TEXT PRIMARY KEY, expires INTEGER NOT NULL)",
+    `CREATE TABLE edit_outbox (sequence INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, actor TEXT NOT NULL,
        action TEXT NOT NULL, target TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL)`,
     ...totalsMigrations,
     ...textMigrations,
@@ -156,7 +156,7 @@ function createContentMethods(host: StoreHost): ContentMethods {
       return row && toResourceRow(row);
     },
     readCopy: (hash) =>
-      sql.exec<{ body: ArrayBuffer }>("SELECT body FROM copies WHERE hash = ?", hash).toArray()[0]?.body,
+      sql.exec<{ body: ArrayBuffer }>("SELECT body FROM body_copies WHERE hash = ?", hash).toArray()[0]?.body,
     remove: (uri) =>
       write(() => {
         const row = find(uri);
@@ -186,8 +186,8 @@ function putResource(host: StoreHost, resource: PutResource): PutResult {
     discardIfUnused(host, row.hash);
     return rejection;
   }
-  const collected = deletionOf(host.sql, row.hash, resendToken);
-  if (collected !== undefined) return { state: "resend", collected };
+  const deletion = deletionOf(host.sql, row.hash, resendToken);
+  if (deletion !== undefined) return { state: "resend", resendToken: deletion };
   if (old) deleteRow(host, old);
   const now = host.now();
   const lastModified = row.lastModified ?? new Date(now).toISOString();
@@ -258,11 +258,11 @@ function insertRow(host: StoreHost, row: ResourceRow, { searchText, copy }: PutR
     .one();
   for (const tag of row.tags) sql.exec("INSERT OR IGNORE INTO resource_tags (tag, uri) VALUES (?, ?)", tag, row.uri);
   indexText(sql, id, row, searchText);
-  sql.exec("DELETE FROM garbage WHERE hash = ?", row.hash);
+  sql.exec("DELETE FROM body_garbage WHERE hash = ?", row.hash);
   if (copy) {
-    const until = ceilToMinute(host.now() + COPY_LIFETIME_MS);
-    sql.exec("INSERT OR REPLACE INTO copies (hash, body, until) VALUES (?, ?, ?)", row.hash, copy, until);
-    host.scheduleAlarm(until);
+    const expires = ceilToMinute(host.now() + COPY_LIFETIME_MS);
+    sql.exec("INSERT OR REPLACE INTO body_copies (hash, body, expires) VALUES (?, ?, ?)", row.hash, copy, expires);
+    host.scheduleAlarm(expires);
   }
 }
 

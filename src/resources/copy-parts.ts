@@ -9,23 +9,29 @@ import { COPY_LIFETIME_MS } from "./garbage.ts";
 export const PART_BYTES = 1024 * 1024;
 const MAX_PARTS = 256;
 
-/** `until` comes before the part, so that a scan of the times does not read the bytes. */
+/** `expires` comes before the part, so that a scan of the times does not read the bytes. */
 export const partMigrations: readonly string[] = [
-  `CREATE TABLE copy_parts (hash TEXT NOT NULL, at INTEGER NOT NULL, until INTEGER NOT NULL, part BLOB NOT NULL,
-     PRIMARY KEY (hash, at)) WITHOUT ROWID`,
+  `CREATE TABLE body_copy_parts (hash TEXT NOT NULL, position INTEGER NOT NULL, expires INTEGER NOT NULL, part BLOB NOT NULL,
+     PRIMARY KEY (hash, position)) WITHOUT ROWID`,
 ];
 
 export function storePart(host: StoreHost, hash: string, at: number, part: ArrayBuffer): boolean {
   const { sql } = host;
-  const { parts } = sql.exec<{ parts: number }>("SELECT count(*) AS parts FROM copy_parts").one();
+  const { parts } = sql.exec<{ parts: number }>("SELECT count(*) AS parts FROM body_copy_parts").one();
   if (parts >= MAX_PARTS || !host.hasCapacity()) return false;
-  const until = ceilToMinute(host.now() + COPY_LIFETIME_MS);
-  sql.exec("INSERT OR REPLACE INTO copy_parts (hash, at, until, part) VALUES (?, ?, ?, ?)", hash, at, until, part);
-  host.scheduleAlarm(until);
+  const expires = ceilToMinute(host.now() + COPY_LIFETIME_MS);
+  sql.exec(
+    "INSERT OR REPLACE INTO body_copy_parts (hash, position, expires, part) VALUES (?, ?, ?, ?)",
+    hash,
+    at,
+    expires,
+    part,
+  );
+  host.scheduleAlarm(expires);
   return true;
 }
 
 export function readPart(sql: SqlStorage, hash: string, at: number): ArrayBuffer | undefined {
-  const query = "SELECT part FROM copy_parts WHERE hash = ? AND at = ?";
+  const query = "SELECT part FROM body_copy_parts WHERE hash = ? AND position = ?";
   return sql.exec<{ part: ArrayBuffer }>(query, hash, at).toArray()[0]?.part;
 }

@@ -12,7 +12,7 @@ export interface EditLogMethods {
 export const editLogStore: Store<EditLogMethods, TenantHost> = {
   name: "edit-log",
   methods: { record: {} },
-  migrations: ["CREATE TABLE recorded_edits (one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL)"],
+  migrations: ["CREATE TABLE last_recorded_edit (one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL)"],
   open: (host) => ({
     methods: {
       record: (entries) => {
@@ -26,7 +26,7 @@ export const editLogStore: Store<EditLogMethods, TenantHost> = {
 
 function recordEntries(host: TenantHost, entries: readonly EditEntry[]): void {
   const { sql } = host;
-  const [row] = sql.exec<{ sequence: number }>("SELECT sequence FROM recorded_edits").toArray();
+  const [row] = sql.exec<{ sequence: number }>("SELECT sequence FROM last_recorded_edit").toArray();
   const lastSequence = row?.sequence ?? 0;
   for (const { sequence, at, actor, action, target, before, after } of entries) {
     if (sequence <= lastSequence) continue;
@@ -34,5 +34,5 @@ function recordEntries(host: TenantHost, entries: readonly EditEntry[]): void {
     host.record({ name: actor }, action, target, { before: previous, after: next, at: Date.parse(at) });
   }
   const last = Math.max(lastSequence, entries.at(-1)?.sequence ?? 0);
-  sql.exec("INSERT OR REPLACE INTO recorded_edits (one, sequence) VALUES (1, ?)", last);
+  sql.exec("INSERT OR REPLACE INTO last_recorded_edit (one, sequence) VALUES (1, ?)", last);
 }

@@ -34,11 +34,14 @@ async function deliverEntries(host: StoreHost): Promise<void> {
   const { sql } = host;
   for (;;) {
     const entries = sql
-      .exec<EditEntry & Record<string, SqlStorageValue>>("SELECT * FROM edits ORDER BY sequence LIMIT ?", SEND_BATCH)
+      .exec<EditEntry & Record<string, SqlStorageValue>>(
+        "SELECT * FROM edit_outbox ORDER BY sequence LIMIT ?",
+        SEND_BATCH,
+      )
       .toArray();
     const [last, created] = [entries.at(-1), contentOwnerOf(sql)];
     if (!last || created === undefined) return;
     await authorityClientOf(host, created, editLogStore).record(entries);
-    sql.exec("DELETE FROM edits WHERE sequence <= ?", last.sequence);
+    sql.exec("DELETE FROM edit_outbox WHERE sequence <= ?", last.sequence);
   }
 }

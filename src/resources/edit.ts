@@ -72,11 +72,11 @@ export function auditEdit(
 ): void {
   const action = after === undefined ? "delete" : before === undefined ? "create" : "update";
   const uri = (after ?? before)?.uri ?? "";
-  const { waiting } = host.sql.exec<{ waiting: number }>("SELECT count(*) AS waiting FROM edits").one();
+  const { waiting } = host.sql.exec<{ waiting: number }>("SELECT count(*) AS waiting FROM edit_outbox").one();
   // An edit that cannot be audited is not made.
   if (waiting >= MAX_QUEUED_EDITS) throw new ObjectBusy();
   host.sql.exec(
-    "INSERT INTO edits (at, actor, action, target, before, after) VALUES (?, ?, ?, ?, ?, ?)",
+    "INSERT INTO edit_outbox (at, actor, action, target, before, after) VALUES (?, ?, ?, ?, ?, ?)",
     new Date(host.now()).toISOString(),
     actor,
     `resource.${action}`,

@@ -14,15 +14,15 @@ import { bodyKey } from "./resource-row.ts";
 export const COPY_LIFETIME_MS = 5 * 60_000;
 
 const RESOURCE_BODIES: GarbageTables = {
-  garbageTable: "garbage",
-  deletedTable: "collected",
+  garbageTable: "body_garbage",
+  deletionsTable: "body_deletions",
   alarmName: "garbage",
   keyOf: bodyKey,
 };
 
 /** Whether KV has a body with this hash: in use, or waiting for deletion. */
 export function isStoredInKv(sql: SqlStorage, hash: string): boolean {
-  const query = "SELECT 1 FROM resources WHERE hash = ? UNION ALL SELECT 1 FROM garbage WHERE hash = ? LIMIT 1";
+  const query = "SELECT 1 FROM resources WHERE hash = ? UNION ALL SELECT 1 FROM body_garbage WHERE hash = ? LIMIT 1";
   return sql.exec(query, hash, hash).toArray().length > 0;
 }
 
@@ -41,17 +41,17 @@ export function discardIfUnused(host: StoreHost, hash: string): void {
 /** Deletes expired copies and some of the bodies. Returns the time of the next run, in milliseconds since the epoch. */
 export async function collectGarbage(host: StoreHost, now: number): Promise<number | undefined> {
   const { sql } = host;
-  for (const table of ["copies", "copy_parts"]) sql.exec(`DELETE FROM ${table} WHERE until <= ?`, now);
+  for (const table of ["body_copies", "body_copy_parts"]) sql.exec(`DELETE FROM ${table} WHERE expires <= ?`, now);
   const next = await deleteDueBodies(host, RESOURCE_BODIES, now);
   const query =
-    "SELECT min(at) AS at FROM (SELECT min(until) AS at FROM copies UNION ALL SELECT min(until) FROM copy_parts)";
+    "SELECT min(at) AS at FROM (SELECT min(expires) AS at FROM body_copies UNION ALL SELECT min(expires) FROM body_copy_parts)";
   const copies = sql.exec<{ at: number | null }>(query).one().at ?? Infinity;
   return next === undefined && copies === Infinity ? undefined : Math.min(next ?? Infinity, copies);
 }
 
 /** An invocation may have six connections open at once. */
 const KV_CONCURRENCY = 6;
-const HASH_TABLES = ["resources", "garbage", "collected"] as const;
+const HASH_TABLES = ["resources", "body_garbage", "body_deletions"] as const;
 
 /**
  * Deletes at most `limit` bodies: first those that the index knows, then leftovers of interrupted uploads. The caller

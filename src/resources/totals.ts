@@ -13,9 +13,9 @@ export interface Totals {
 export const totalsMigrations: readonly string[] = [
   "CREATE TABLE totals (one INTEGER PRIMARY KEY CHECK (one = 1), resources INTEGER NOT NULL, bytes INTEGER NOT NULL)",
   "INSERT INTO totals SELECT 1, count(*), coalesce(sum(size), 0) FROM resources",
-  `CREATE TRIGGER resource_comes AFTER INSERT ON resources BEGIN
+  `CREATE TRIGGER resource_insert AFTER INSERT ON resources BEGIN
      UPDATE totals SET resources = resources + 1, bytes = bytes + new.size; END`,
-  `CREATE TRIGGER resource_goes AFTER DELETE ON resources BEGIN
+  `CREATE TRIGGER resource_delete AFTER DELETE ON resources BEGIN
      UPDATE totals SET resources = resources - 1, bytes = bytes - old.size; END`,
 ];
 

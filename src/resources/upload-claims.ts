@@ -6,12 +6,12 @@ import type { StoreHost } from "../tenants/object/store.ts";
 import { deletionOf, isStoredInKv } from "./garbage.ts";
 
 /**
- * "held": KV has the body. "upload": the caller must upload it; `collected` is the later `PutResource.resendToken`.
+ * "held": KV has the body. "upload": the caller must upload it; `resendToken` is for the later `PutResource`.
  * "wait": another caller uploads or deletes the body, so ask again.
  */
 export type UploadClaim =
   | { readonly state: "held" | "wait" }
-  | { readonly state: "upload"; readonly collected: number | null };
+  | { readonly state: "upload"; readonly resendToken: number | null };
 
 /** KV's one second, and one more for a write that reaches KV late. */
 const GRANT_LIFETIME_MS = 2000;
@@ -38,13 +38,13 @@ function uploadGrantsOf(sql: SqlStorage): Map<string, UploadGrant> {
 
 export function claimUpload(host: StoreHost, hash: string, uploader: string): UploadClaim {
   const { sql } = host;
-  const collected = deletionOf(sql, hash, null);
-  if (collected === undefined && isStoredInKv(sql, hash)) return { state: "held" };
+  const deletion = deletionOf(sql, hash, null);
+  if (deletion === undefined && isStoredInKv(sql, hash)) return { state: "held" };
   const active = uploadGrantsOf(sql);
   const now = host.now();
   for (const [oldHash, { at }] of active) if (now >= at + GRANT_LIFETIME_MS || now < at) active.delete(oldHash);
   const existing = active.get(hash);
-  if (collected === DELETING || (existing && existing.uploader !== uploader)) return { state: "wait" };
+  if (deletion === DELETING || (existing && existing.uploader !== uploader)) return { state: "wait" };
   active.set(hash, { at: now, uploader });
-  return { state: "upload", collected: collected ?? null };
+  return { state: "upload", resendToken: deletion ?? null };
 }

@@ -51,19 +51,19 @@ export interface StoredCall {
   attempt: number;
   memos: string;
   /** When the call ended, in milliseconds since the epoch; null: it has not. */
-  over: number | null;
+  finished_at: number | null;
   /** When its end was last sent to a viewer; null: never. */
-  shown: number | null;
+  result_sent_at: number | null;
   /** 1: the last run stopped to wait for the client, whose answer starts the next run. */
   parked: number;
   /** How many runs were lost since the client last answered a question. */
-  lost: number;
+  lost_runs: number;
   /** How many notifications the call sent, counted over all runs. */
-  said: number;
+  notifications: number;
   /** 1: the call may run again after a run was lost. */
   repeatable: number;
   /** The number of the last event. */
-  seq: number;
+  last_seq: number;
   characters: number;
 }
 
@@ -89,14 +89,14 @@ export class CallStore {
   }
 
   unfinished(): readonly StoredCall[] {
-    return this.#sql.exec<StoredCall>("SELECT * FROM calls WHERE over IS NULL").toArray();
+    return this.#sql.exec<StoredCall>("SELECT * FROM calls WHERE finished_at IS NULL").toArray();
   }
 
   /** false: the session has no room for the call. */
   add({ key, request, record, fallback, notificationCount, repeatable }: NewCall): boolean {
     while (!this.#hasRoom(record.length)) if (!this.#dropOldest()) return false;
     this.#sql.exec(
-      `INSERT INTO calls (key, request, fallback, repeatable, attempt, memos, over, said, seq, characters)
+      `INSERT INTO calls (key, request, fallback, repeatable, attempt, memos, finished_at, notifications, last_seq, characters)
        VALUES (?, ?, ?, ?, 1, '{}', NULL, ?, ?, ?)`,
       key,
       request,
@@ -123,7 +123,7 @@ export class CallStore {
   #dropOldest(): boolean {
     const [deleted] = this.#sql
       .exec<{ key: string }>(
-        "DELETE FROM calls WHERE key = (SELECT key FROM calls WHERE over IS NOT NULL ORDER BY shown IS NULL, over LIMIT 1) RETURNING key",
+        "DELETE FROM calls WHERE key = (SELECT key FROM calls WHERE finished_at IS NOT NULL ORDER BY result_sent_at IS NULL, finished_at LIMIT 1) RETURNING key",
       )
       .toArray();
     if (deleted) this.#deleteRows(deleted.key);
@@ -145,18 +145,23 @@ export class CallStore {
    * Returns the number of the new event; undefined: dropped, because the log is full. `always`: must not be dropped.
    */
   append(call: StoredCall, json: string, always: boolean): number | undefined {
-    const full = call.seq >= MAX_EVENTS || call.characters + json.length > MAX_EVENT_CHARACTERS;
+    const full = call.last_seq >= MAX_EVENTS || call.characters + json.length > MAX_EVENT_CHARACTERS;
     if (full && !always) return undefined;
-    const seq = call.seq + 1;
-    this.#sql.exec("UPDATE calls SET seq = ?, characters = characters + ? WHERE key = ?", seq, json.length, call.key);
+    const seq = call.last_seq + 1;
+    this.#sql.exec(
+      "UPDATE calls SET last_seq = ?, characters = characters + ? WHERE key = ?",
+      seq,
+      json.length,
+      call.key,
+    );
     this.#write(call.key, seq, json);
     return seq;
   }
 
   /** Records that notification number `count` was sent. false: this run or an earlier one sent it before. */
   countNotification(call: StoredCall, count: number): boolean {
-    if (count <= call.said) return false;
-    this.#sql.exec("UPDATE calls SET said = ? WHERE key = ?", count, call.key);
+    if (count <= call.notifications) return false;
+    this.#sql.exec("UPDATE calls SET notifications = ? WHERE key = ?", count, call.key);
     return true;
   }
 
@@ -164,7 +169,7 @@ export class CallStore {
     for (let at = 0; at === 0 || at < text.length;) {
       const end = cutIndex(text, at + PART_CHARACTERS);
       const part = text.slice(at, end);
-      this.#sql.exec("INSERT INTO events (call, seq, at, part) VALUES (?, ?, ?, ?)", key, seq, at, part);
+      this.#sql.exec("INSERT INTO events (call, seq, position, part) VALUES (?, ?, ?, ?)", key, seq, at, part);
       at = end;
     }
   }
@@ -172,7 +177,7 @@ export class CallStore {
   events(key: string, after: number, upTo = Number.MAX_SAFE_INTEGER): readonly StoredEvent[] {
     const rows = this.#sql
       .exec<{ seq: number; part: string }>(
-        "SELECT seq, part FROM events WHERE call = ? AND seq > ? AND seq <= ? ORDER BY seq, at",
+        "SELECT seq, part FROM events WHERE call = ? AND seq > ? AND seq <= ? ORDER BY seq, position",
         key,
         after,
         upTo,
@@ -196,8 +201,9 @@ export class CallStore {
 
   /** Counts a lost run. Returns how many were lost in a row. */
   countLostRun(key: string): number {
-    return this.#sql.exec<{ lost: number }>("UPDATE calls SET lost = lost + 1 WHERE key = ? RETURNING lost", key).one()
-      .lost;
+    return this.#sql
+      .exec<{ lost_runs: number }>("UPDATE calls SET lost_runs = lost_runs + 1 WHERE key = ? RETURNING lost_runs", key)
+      .one().lost_runs;
   }
 
   saveMemos(key: string, memos: string): void {
@@ -205,12 +211,12 @@ export class CallStore {
   }
 
   /** Records that the call's end was sent to a viewer. */
-  setShown(key: string, now: number): void {
-    this.#sql.exec("UPDATE calls SET shown = ? WHERE key = ?", now, key);
+  setResultSent(key: string, now: number): void {
+    this.#sql.exec("UPDATE calls SET result_sent_at = ? WHERE key = ?", now, key);
   }
 
   finish(key: string, now: number): void {
-    this.#sql.exec("UPDATE calls SET over = ? WHERE key = ?", now, key);
+    this.#sql.exec("UPDATE calls SET finished_at = ? WHERE key = ?", now, key);
     this.#sql.exec("DELETE FROM events WHERE call = ? AND seq = ?", key, RECORD_SEQ);
   }
 
@@ -260,7 +266,7 @@ export class CallStore {
     const end = cutIndex(answer, PART_CHARACTERS);
     this.#sql.exec("UPDATE questions SET answer = ? WHERE id = ?", answer.slice(0, end), id);
     if (end < answer.length) this.#write(id, RECORD_SEQ, answer.slice(end));
-    this.#sql.exec("UPDATE calls SET lost = 0 WHERE key = ?", call);
+    this.#sql.exec("UPDATE calls SET lost_runs = 0 WHERE key = ?", call);
   }
 
   /** Every question of the call, with its answer if there is one. */
@@ -281,15 +287,15 @@ export class CallStore {
   }
 
   clear(): void {
-    for (const table of ["calls", "events", "questions", "cancelled"]) this.#sql.exec(`DELETE FROM ${table}`);
+    for (const table of ["calls", "events", "questions", "cancelled_requests"]) this.#sql.exec(`DELETE FROM ${table}`);
   }
 
   addCancelled(request: string, now: number): void {
-    this.#sql.exec("DELETE FROM cancelled WHERE until <= ?", now);
-    const { many } = this.#sql.exec<{ many: number }>("SELECT count(*) AS many FROM cancelled").one();
+    this.#sql.exec("DELETE FROM cancelled_requests WHERE expires <= ?", now);
+    const { many } = this.#sql.exec<{ many: number }>("SELECT count(*) AS many FROM cancelled_requests").one();
     if (many >= MAX_CANCELLED) return;
     this.#sql.exec(
-      "INSERT OR REPLACE INTO cancelled (request, until) VALUES (?, ?)",
+      "INSERT OR REPLACE INTO cancelled_requests (request, expires) VALUES (?, ?)",
       request,
       now + CANCELLATION_RETENTION_MS,
     );
@@ -297,8 +303,9 @@ export class CallStore {
 
   takeCancelled(request: string, now: number): boolean {
     return (
-      this.#sql.exec("DELETE FROM cancelled WHERE request = ? AND until > ? RETURNING request", request, now).toArray()
-        .length > 0
+      this.#sql
+        .exec("DELETE FROM cancelled_requests WHERE request = ? AND expires > ? RETURNING request", request, now)
+        .toArray().length > 0
     );
   }
 
@@ -307,10 +314,10 @@ export class CallStore {
    */
   prune(now: number): number | undefined {
     const deleted = this.#sql
-      .exec<{ key: string }>("DELETE FROM calls WHERE over <= ? RETURNING key", now - FINISHED_CALL_RETENTION_MS)
+      .exec<{ key: string }>("DELETE FROM calls WHERE finished_at <= ? RETURNING key", now - FINISHED_CALL_RETENTION_MS)
       .toArray();
     for (const { key } of deleted) this.#deleteRows(key);
-    const { next } = this.#sql.exec<{ next: number | null }>("SELECT min(over) AS next FROM calls").one();
+    const { next } = this.#sql.exec<{ next: number | null }>("SELECT min(finished_at) AS next FROM calls").one();
     return next === null ? undefined : next + FINISHED_CALL_RETENTION_MS;
   }
 }

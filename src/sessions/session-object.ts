@@ -14,11 +14,11 @@ import { CLOSE, isOutdated } from "../streams/socket-messages.ts";
 /** Each entry is one version. A released one is never edited. */
 export const SESSION_MIGRATIONS: readonly string[] = [
   `CREATE TABLE calls (key TEXT PRIMARY KEY, request TEXT NOT NULL, fallback TEXT NOT NULL, attempt INTEGER NOT NULL,
-     memos TEXT NOT NULL, over INTEGER, shown INTEGER, parked INTEGER NOT NULL DEFAULT 0, lost INTEGER NOT NULL DEFAULT 0, said INTEGER NOT NULL, seq INTEGER NOT NULL, characters INTEGER NOT NULL, repeatable INTEGER NOT NULL) WITHOUT ROWID`,
-  "CREATE TABLE events (call TEXT NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, part TEXT NOT NULL, PRIMARY KEY (call, seq, at)) WITHOUT ROWID",
+     memos TEXT NOT NULL, finished_at INTEGER, result_sent_at INTEGER, parked INTEGER NOT NULL DEFAULT 0, lost_runs INTEGER NOT NULL DEFAULT 0, notifications INTEGER NOT NULL, last_seq INTEGER NOT NULL, characters INTEGER NOT NULL, repeatable INTEGER NOT NULL) WITHOUT ROWID`,
+  "CREATE TABLE events (call TEXT NOT NULL, seq INTEGER NOT NULL, position INTEGER NOT NULL, part TEXT NOT NULL, PRIMARY KEY (call, seq, position)) WITHOUT ROWID",
   "CREATE TABLE questions (id TEXT PRIMARY KEY, call TEXT NOT NULL, name TEXT NOT NULL, digest TEXT NOT NULL, seq INTEGER, answer TEXT) WITHOUT ROWID",
-  "CREATE TABLE cancelled (request TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID",
-  "CREATE TABLE subscriptions (uri TEXT PRIMARY KEY, asked TEXT NOT NULL) WITHOUT ROWID",
+  "CREATE TABLE cancelled_requests (request TEXT PRIMARY KEY, expires INTEGER NOT NULL) WITHOUT ROWID",
+  "CREATE TABLE subscriptions (uri TEXT PRIMARY KEY, requested_uri TEXT NOT NULL) WITHOUT ROWID",
 ];
 
 /** How long an HTTP+SSE session waits for its client to reconnect. */
@@ -174,14 +174,14 @@ export class SessionObject extends DurableObject {
   }
 
   async sseState(): Promise<SseState> {
-    return { negotiated: this.ctx.storage.kv.get<string>("agreed") ?? null, calls: this.#calls?.list() ?? [] };
+    return { negotiated: this.ctx.storage.kv.get<string>("negotiated") ?? null, calls: this.#calls?.list() ?? [] };
   }
 
   async saveNegotiation(negotiated: string, expires: number): Promise<void> {
     const calls = this.#openUntil(expires);
     // A client that initializes again may reuse the ids of its earlier requests.
-    if (this.ctx.storage.kv.get("agreed") !== undefined) calls.forget();
-    this.ctx.storage.kv.put("agreed", negotiated);
+    if (this.ctx.storage.kv.get("negotiated") !== undefined) calls.forget();
+    this.ctx.storage.kv.put("negotiated", negotiated);
   }
 
   /** Ends the session and deletes everything. */
@@ -326,13 +326,13 @@ function createSubscriptions(sql: SqlStorage): Subscriptions {
   return {
     all: () =>
       sql
-        .exec<{ uri: string; asked: string }>("SELECT uri, asked FROM subscriptions ORDER BY uri")
+        .exec<{ uri: string; requested_uri: string }>("SELECT uri, requested_uri FROM subscriptions ORDER BY uri")
         .toArray()
-        .map(({ uri, asked }) => [uri, asked] as const),
+        .map(({ uri, requested_uri }) => [uri, requested_uri] as const),
     add: (uri, requestedUri) => {
       sql.exec(
-        `INSERT OR REPLACE INTO subscriptions (uri, asked) SELECT ?1, ?2 FROM
-           (SELECT count(*) AS many, total(length(uri) + length(asked)) AS characters FROM subscriptions WHERE uri <> ?1)
+        `INSERT OR REPLACE INTO subscriptions (uri, requested_uri) SELECT ?1, ?2 FROM
+           (SELECT count(*) AS many, total(length(uri) + length(requested_uri)) AS characters FROM subscriptions WHERE uri <> ?1)
            WHERE many < ?3 AND characters + length(?1) + length(?2) <= ?4`,
         uri,
         requestedUri,

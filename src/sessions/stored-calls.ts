@@ -135,7 +135,7 @@ export class StoredCalls {
     const question = this.#store.question(id);
     if (!question) return "unknown";
     const call = this.#store.find(question.call);
-    if (question.answer !== null || !call || call.over !== null) return "over";
+    if (question.answer !== null || !call || call.finished_at !== null) return "over";
     this.#store.saveAnswer(id, call.key, response);
     const runners = this.#host.sockets((socket) => socket.as === "runner" && socket.call === call.key);
     if (runners.length > 0) for (const runner of runners) sendMessage(runner, { answered: true });
@@ -161,7 +161,7 @@ export class StoredCalls {
 
   /** Whether the call was cancelled before its runner connected, or while the runner's socket was lost. */
   isCancelled({ request, call }: { readonly request: string; readonly call: string }): boolean {
-    const isOver = typeof this.#store.find(call)?.over === "number";
+    const isOver = typeof this.#store.find(call)?.finished_at === "number";
     return isOver || this.#store.takeCancelled(request, Date.now());
   }
 
@@ -171,8 +171,8 @@ export class StoredCalls {
    */
   refuseViewer(key: string, after: number): number | undefined {
     const call = this.#store.find(key);
-    if (!call || after > call.seq) return 404;
-    return call.over !== null && after === call.seq ? 410 : undefined;
+    if (!call || after > call.last_seq) return 404;
+    return call.finished_at !== null && after === call.last_seq ? 410 : undefined;
   }
 
   /** Sends the events after event `after`, then new ones. Only the newest connection shows a call. */
@@ -181,9 +181,9 @@ export class StoredCalls {
       if (other !== socket) other.close(CLOSE.replaced);
     }
     for (const event of this.#store.events(key, after)) sendMessage(socket, event);
-    if (this.#store.find(key)?.over === null) return;
+    if (this.#store.find(key)?.finished_at === null) return;
     sendMessage(socket, { over: true });
-    this.#store.setShown(key, Date.now());
+    this.#store.setResultSent(key, Date.now());
   }
 
   /**
@@ -192,10 +192,10 @@ export class StoredCalls {
    */
   list(): readonly { readonly key: string; readonly from: number }[] {
     const noticedBefore = Date.now() - UNNOTICED_CLOSE_MS;
-    return this.#store.all().map(({ key, over, shown, seq }) => {
-      if (over === null) return { key, from: Math.max((this.#store.firstOpenQuestion(key) ?? seq + 1) - 1, 0) };
+    return this.#store.all().map(({ key, finished_at, result_sent_at, last_seq: seq }) => {
+      if (finished_at === null) return { key, from: Math.max((this.#store.firstOpenQuestion(key) ?? seq + 1) - 1, 0) };
       // A cancelled call has no result. The question at the end of its log needs no answer any more.
-      const isSeen = (shown !== null && shown < noticedBefore) || this.#store.isQuestion(key, seq);
+      const isSeen = (result_sent_at !== null && result_sent_at < noticedBefore) || this.#store.isQuestion(key, seq);
       return { key, from: isSeen ? seq : Math.max(seq - 1, 0) };
     });
   }
@@ -252,14 +252,14 @@ export class StoredCalls {
   /** Whether an unfinished call has no run, and is not parked to wait for its client. */
   #isLost(key: string): boolean {
     const call = this.#store.find(key);
-    if (!call || call.over !== null || this.#runningKeys.has(key)) return false;
+    if (!call || call.finished_at !== null || this.#runningKeys.has(key)) return false;
     const running = this.#host.sockets((socket) => socket.as === "runner" && socket.call === key);
     return running.length === 0 && !(call.parked === 1 && this.#store.hasOpenQuestions(key));
   }
 
   #launch(key: string, attempt: number): void {
     const call = this.#store.find(key);
-    if (!call || call.over !== null) return;
+    if (!call || call.finished_at !== null) return;
     this.#runningKeys.add(key);
     this.#startErrors.delete(key);
     this.#host.waitUntil(this.#run(key, attempt));
@@ -279,7 +279,7 @@ export class StoredCalls {
   /** The call, if it has not ended and `attempt` is its newest run. Messages of older runs are ignored. */
   #currentRun(key: string, attempt: number): StoredCall | undefined {
     const call = this.#store.find(key);
-    return call?.attempt === attempt && call.over === null ? call : undefined;
+    return call?.attempt === attempt && call.finished_at === null ? call : undefined;
   }
 
   #append(key: string, json: string, always: boolean): number | undefined {
@@ -295,7 +295,7 @@ export class StoredCalls {
     this.#store.finish(key, now);
     const next = this.#store.prune(now);
     if (next !== undefined) this.#host.scheduleAlarm(next);
-    if (this.#showViewers(key, { over: true }) > 0) this.#store.setShown(key, now);
+    if (this.#showViewers(key, { over: true }) > 0) this.#store.setResultSent(key, now);
   }
 
   /** Sends to all viewers of the call. Returns how many there are. */

@@ -107,7 +107,7 @@ describe("a feature's sections", () => {
     await env.BODIES.put(sectionKey(tenant.id, tenant.hash), body);
     // KV keeps for a while that it had nothing; the authority has the body by then.
     await inside(tenant, ({ storage }) =>
-      storage.sql.exec("INSERT INTO section_parts (hash, at, part) VALUES (?, 0, ?)", tenant.hash, body),
+      storage.sql.exec("INSERT INTO section_parts (hash, position, part) VALUES (?, 0, ?)", tenant.hash, body),
     );
     expect((await toolsOf(worker, tenant.id)).missing).toBe(true);
     vi.setSystemTime(Date.now() + laterMs);

@@ -101,7 +101,7 @@ describe.each([
   it("is read no more when its time is over", async () => {
     const tenant = await servedTenant();
     const uri = await made(tenant.id, {});
-    await rowsOf(tenant, "UPDATE results SET until = 1");
+    await rowsOf(tenant, "UPDATE results SET expires = 1");
     expect(await readIn(tenant.id, uri, {})).toContain("not found");
   });
 });

@@ -160,6 +160,6 @@ it("a body in KV that is not what its name says is read from the tenant's object
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", body));
   const hash = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
   await env.BODIES.put(sectionKey(place.storageKey, hash), "{");
-  await place.sections().put({ name: catalogSection("a"), hash, body: body.buffer, resent: null });
+  await place.sections().put({ name: catalogSection("a"), hash, body: body.buffer, resendToken: null });
   expect((await loadSection(place, hash))?.bytes).toEqual(body);
 });

@@ -32,7 +32,7 @@ it("upstreams are read, reviewed and kept where every table has a column more", 
   expect(await createRpcClient(stub, reviewStore).recordListed({ ...one, definitions: [definition] })).toBe("stored");
   expect(await gateway.completeRefresh({ ...one, why: null, afterMs: 0, jitter: 0 })).toBeNull();
   const body = new Uint8Array([123, 125]).buffer;
-  const section = { name: "upstream:up", hash: "h", body, resent: null, unstored: true };
+  const section = { name: "upstream:up", hash: "h", body, resendToken: null, unstored: true };
   expect(await createRpcClient(stub, sectionStore).put(section)).toMatchObject({ state: "written" });
   const kept = { id: "r", owner: "o", principal: "p", tool: "go", body: new Uint8Array(10) };
   expect(await createRpcClient(stub, resultStore).put(kept)).toBeGreaterThan(0);

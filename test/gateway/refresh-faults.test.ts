@@ -169,7 +169,7 @@ it("an upstream that lists more than its tenant has room for is not listed, and 
   const scene = await sceneOf(workerAt(working), "auto");
   const body = new ArrayBuffer(MAX_SECTION_BYTES);
   for (const name of ["b", "c", "d", "e"]) {
-    const put = { name: `upstream:${name}`, hash: `hash of ${name}`, body, resent: null };
+    const put = { name: `upstream:${name}`, hash: `hash of ${name}`, body, resendToken: null };
     expect(await createRpcClient(scene.tenant.stub, sectionStore).put(put)).toMatchObject({ state: "written" });
   }
   await scene.refresh();

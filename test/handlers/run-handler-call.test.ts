@@ -184,7 +184,7 @@ describe("a call that asks", () => {
   });
 
   it("stays claimed for as long as any of its states may come back", async () => {
-    const [claim] = await rowsOf(tenant, "SELECT max(expires) AS expires FROM claims");
+    const [claim] = await rowsOf(tenant, "SELECT max(expires) AS expires FROM once_claims");
     expect(Number(claim?.expires) - Date.now()).toBeGreaterThan(CALL_LIFETIME_MS - 60_000);
   });
 

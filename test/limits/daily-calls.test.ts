@@ -20,22 +20,22 @@ function tenantObject() {
   const reach = () => {
     if (state.isAway) throw new Error("away");
   };
-  const use = (limits: readonly { readonly who: string }[]): DailyUse => ({
+  const use = (limits: readonly { readonly caller: string }[]): DailyUse => ({
     day,
-    used: limits.map(({ who }) => used[who] ?? 0),
+    used: limits.map(({ caller }) => used[caller] ?? 0),
   });
   const authority: DailyAuthority = {
     take: async (limits) => {
       reach();
       asks.take += 1;
-      const isTaken = limits.every(({ who, most }) => (used[who] ?? 0) < most);
-      if (isTaken) for (const { who } of limits) used[who] = (used[who] ?? 0) + 1;
+      const isTaken = limits.every(({ caller, most }) => (used[caller] ?? 0) < most);
+      if (isTaken) for (const { caller } of limits) used[caller] = (used[caller] ?? 0) + 1;
       return { ...use(limits), isTaken };
     },
     count: async (counted) => {
       reach();
       asks.count += 1;
-      for (const { who, calls } of counted) used[who] = (used[who] ?? 0) + calls;
+      for (const { caller, calls } of counted) used[caller] = (used[caller] ?? 0) + calls;
       if (state.isUnheard) throw new Error("the connection was lost");
       return use(counted);
     },
@@ -48,7 +48,7 @@ function tenantObject() {
     authority,
     asks,
     state,
-    used: (who = "") => used[who] ?? 0,
+    used: (caller = "") => used[caller] ?? 0,
     settle,
     advance: async (ms: number) => {
       await settle();

@@ -54,7 +54,7 @@ describe("the record of a call's arguments", () => {
 describe("the record of a tenant", () => {
   it("is a chain, and takes each batch once", async () => {
     await onBench(callAuditStore, async ({ methods }) => {
-      const number = { maker: "one", sequence: 1 };
+      const number = { source: "one", sequence: 1 };
       const both = await Promise.all([
         methods.append(number, [entry("a"), entry("b")], 30),
         methods.append(number, [entry("a"), entry("b")], 30),
@@ -70,9 +70,9 @@ describe("the record of a tenant", () => {
 
   it("loses what is old, and keeps the hash that the rest begins with", async () => {
     await onBench(callAuditStore, async ({ methods, open, clock }) => {
-      await methods.append({ maker: "one", sequence: 1 }, [entry("old"), entry("older")], 2);
+      await methods.append({ source: "one", sequence: 1 }, [entry("old"), entry("older")], 2);
       clock.now += DAY_MS;
-      await methods.append({ maker: "one", sequence: 2 }, [entry("new")], 2);
+      await methods.append({ source: "one", sequence: 2 }, [entry("new")], 2);
       const last = methods.page(0).calls[1];
       clock.now += 1.5 * DAY_MS;
       expect(await open.alarm?.(clock.now)).toBe(clock.now + DAY_MS / 2);
@@ -84,9 +84,9 @@ describe("the record of a tenant", () => {
 
   it("loses the oldest calls where there are more than it keeps", async () => {
     await onBench(callAuditStore, async ({ methods, sql }) => {
-      await methods.append({ maker: "one", sequence: 1 }, [entry("a"), entry("b")], 30);
-      sql.exec("UPDATE recorded_kept SET head = ?", MAX_RECORDED_CALLS);
-      await methods.append({ maker: "one", sequence: 2 }, [entry("c")], 30);
+      await methods.append({ source: "one", sequence: 1 }, [entry("a"), entry("b")], 30);
+      sql.exec("UPDATE recorded_call_chain SET head = ?", MAX_RECORDED_CALLS);
+      await methods.append({ source: "one", sequence: 2 }, [entry("c")], 30);
       expect(methods.page(0).calls.map(({ sequence }) => sequence)).toEqual([2, MAX_RECORDED_CALLS + 1]);
     });
   });
@@ -96,22 +96,22 @@ describe("a caller who wants the record of their calls gone", () => {
   it("cannot leave bytes that count for ever, whatever the letters of an argument", async () => {
     await onBench(callAuditStore, async ({ methods, sql, clock, open }) => {
       await methods.append(
-        { maker: "one", sequence: 1 },
+        { source: "one", sequence: 1 },
         Array.from({ length: 20 }, () => entry("\u{1f600}ä")),
         1,
       );
       clock.now += 1.5 * DAY_MS;
       await open.alarm?.(clock.now);
-      expect(sql.exec<{ bytes: number }>("SELECT bytes FROM recorded_kept").one().bytes).toBe(0);
+      expect(sql.exec<{ bytes: number }>("SELECT bytes FROM recorded_call_chain").one().bytes).toBe(0);
     });
   });
 
   it("removes with one call no more than that call needs", async () => {
     await onBench(callAuditStore, async ({ methods, sql }) => {
       const all = Array.from({ length: 1500 }, (_, at) => entry(`call-${at}`));
-      await methods.append({ maker: "one", sequence: 1 }, all, 30);
-      sql.exec("UPDATE recorded_kept SET bytes = bytes + ?", MAX_RECORDED_BYTES);
-      await methods.append({ maker: "one", sequence: 2 }, [entry("b")], 30);
+      await methods.append({ source: "one", sequence: 1 }, all, 30);
+      sql.exec("UPDATE recorded_call_chain SET bytes = bytes + ?", MAX_RECORDED_BYTES);
+      await methods.append({ source: "one", sequence: 2 }, [entry("b")], 30);
       expect(methods.page(0).anchor.sequence).toBe(2);
     });
   });
@@ -241,9 +241,9 @@ describe("the admin API", () => {
   it("gives all of them out as lines, pages of the object one after the other, and nothing of another tenant", async () => {
     const [id, other] = [await newTenant(), await newTenant()];
     const entries = Array.from({ length: 450 }, (_, at) => entry(`call-${at}`));
-    await createRpcClient(tenantOf(id).stub, callAuditStore).append({ maker: "t", sequence: 1 }, entries, 30);
+    await createRpcClient(tenantOf(id).stub, callAuditStore).append({ source: "t", sequence: 1 }, entries, 30);
     await createRpcClient(tenantOf(other).stub, callAuditStore).append(
-      { maker: "t", sequence: 1 },
+      { source: "t", sequence: 1 },
       [entry("secret")],
       30,
     );

@@ -35,9 +35,9 @@ const everything = { by: "hour", from: 0, to: 2 ** 40, open: true, after: null }
 describe("the object of a tenant", () => {
   it("counts a batch once, however often it is sent", async () => {
     await onBench(usageStore, ({ methods }) => {
-      const number = { maker: "isolate", sequence: 1 };
+      const number = { source: "isolate", sequence: 1 };
       expect([methods.add(number, [line("add")]), methods.add(number, [line("add")])]).toEqual([true, false]);
-      expect(methods.add({ maker: "isolate", sequence: 2 }, [line("add", { calls: 2 })])).toBe(true);
+      expect(methods.add({ source: "isolate", sequence: 2 }, [line("add", { calls: 2 })])).toBe(true);
       expect(methods.lines(everything).lines).toEqual([line("add", { calls: 3, bytesIn: 2, bytesOut: 2 })]);
     });
   });
@@ -45,17 +45,17 @@ describe("the object of a tenant", () => {
   it("reads a few rows for each thing that it counts, however many there are", async () => {
     await onBench(usageStore, ({ methods, rowsFor }) => {
       const lines = Array.from({ length: MAX_ROWS_PER_HOUR }, (_, at) => line(`tool-${at}`));
-      methods.add({ maker: "one", sequence: 1 }, lines);
-      expect(rowsFor(() => methods.add({ maker: "one", sequence: 2 }, lines))).toBeLessThan(4 * MAX_ROWS_PER_HOUR);
+      methods.add({ source: "one", sequence: 1 }, lines);
+      expect(rowsFor(() => methods.add({ source: "one", sequence: 2 }, lines))).toBeLessThan(4 * MAX_ROWS_PER_HOUR);
     });
   });
 
   it("never changes an hour that is closed: what comes late counts in the one that is open", async () => {
     await onBench(usageStore, ({ methods, clock }) => {
-      methods.add({ maker: "one", sequence: 1 }, [line("add")]);
+      methods.add({ source: "one", sequence: 1 }, [line("add")]);
       clock.now = NOW + HOUR_MS + 300_000;
       expect(methods.lines({ ...everything, open: false }).lines).toEqual([line("add")]);
-      methods.add({ maker: "late", sequence: 1 }, [line("add", { calls: 7 })]);
+      methods.add({ source: "late", sequence: 1 }, [line("add", { calls: 7 })]);
       expect(methods.lines({ ...everything, open: false }).lines).toEqual([line("add")]);
       expect(methods.lines(everything).lines[1]).toMatchObject({ time: HOUR + 1, calls: 7 });
     });
@@ -65,10 +65,10 @@ describe("the object of a tenant", () => {
     await onBench(usageStore, ({ methods }) => {
       const names = Array.from({ length: MAX_ROWS_PER_HOUR }, (_, at) => `tool-${1000 + at}`);
       methods.add(
-        { maker: "one", sequence: 1 },
+        { source: "one", sequence: 1 },
         names.map((name) => line(name)),
       );
-      methods.add({ maker: "one", sequence: 2 }, [line("tool-1000", { time: HOUR - 0.5 }), line("late")]);
+      methods.add({ source: "one", sequence: 2 }, [line("tool-1000", { time: HOUR - 0.5 }), line("late")]);
       const first = methods.lines(everything).lines;
       const next = methods.lines({ ...everything, after: first.at(-1) ?? null }).lines;
       expect(first.length).toBe(500);
@@ -80,7 +80,7 @@ describe("the object of a tenant", () => {
 
   it("tells what is old by the day, then not at all, and by days the same before and after", async () => {
     await onBench(usageStore, async ({ methods, open, clock, sql }) => {
-      methods.add({ maker: "one", sequence: 1 }, [line("add")]);
+      methods.add({ source: "one", sequence: 1 }, [line("add")]);
       const days = { ...everything, by: "day" } as const;
       const before = methods.lines(days).lines;
       expect(before).toEqual([line("add", { time: Math.floor(HOUR / 24) })]);
@@ -237,7 +237,7 @@ describe("the admin API", () => {
     const [id, other] = [await newTenant(), await newTenant()];
     const time = Math.floor(Date.now() / HOUR_MS);
     const add = (to: string, sequence: number, rows: UsageLine[]) =>
-      createRpcClient(tenantOf(to).stub, usageStore).add({ maker: "test", sequence }, rows);
+      createRpcClient(tenantOf(to).stub, usageStore).add({ source: "test", sequence }, rows);
     await add(id, 1, [line("add", { time }), line("sub", { time, profile: "p" })]);
     await add(other, 1, [line("secret", { time })]);
     const open = await get(`/tenants/${id}/usage/calls?open=1`);

@@ -24,7 +24,7 @@ describe("too many messages", () => {
         methods.enqueue(reached(at));
       }
       expect(methods.queue()).toEqual({ waiting: MAX_QUEUED, dropped: 51 });
-      expect(sql.exec("SELECT count(*) AS n FROM webhook_news WHERE type = 'upstream.down'").one()).toEqual({ n: 1 });
+      expect(sql.exec("SELECT count(*) AS n FROM webhook_queue WHERE type = 'upstream.down'").one()).toEqual({ n: 1 });
     });
   });
 
@@ -35,10 +35,10 @@ describe("too many messages", () => {
         clock.now += 1;
         methods.enqueue(reached(at));
       }
-      sql.exec("DELETE FROM webhook_news");
+      sql.exec("DELETE FROM webhook_queue");
       methods.enqueue(down);
       expect(methods.queue().waiting).toBe(0);
-      expect(sql.exec("SELECT count(*) AS n FROM webhook_told").one()).toEqual({ n: 1_000 });
+      expect(sql.exec("SELECT count(*) AS n FROM webhook_sent_keys").one()).toEqual({ n: 1_000 });
     });
   });
 });
@@ -60,7 +60,7 @@ it("the platform's webhook is told before those of the tenant, which may each ta
     env: {},
     secret: async () => "whsec_c2VjcmV0LW9mLXRoZS1ob29r",
   };
-  const message = { id: "msg_1", type: "upstream.down", at: 0, data: {}, done: [] };
+  const message = { id: "msg_1", type: "upstream.down", at: 0, data: {}, deliveredTo: [] };
   const outcomes = await dispatchWebhooks(message, ground, {
     platform: () => ({ ops: { url: receiver("platform"), secret: "in clear" } }),
   });

@@ -47,7 +47,7 @@ const groundOf = (hooks: NonNullable<WebhookContext["document"]["webhooks"]>): W
   secret: async (name) => (name === "HOOK" ? SECRET : undefined),
 });
 const SECRET = `whsec_${btoa("a secret of the tests")}`;
-const message = { id: "msg_1", type: "upstream.down", at: 0, data: { tenant: "acme" }, done: [] };
+const message = { id: "msg_1", type: "upstream.down", at: 0, data: { tenant: "acme" }, deliveredTo: [] };
 const hook = (url: string, more: object = {}) => ({ url, secret: "{{secret:HOOK}}", ...more });
 
 describe("a message", () => {
@@ -89,7 +89,7 @@ describe("a message", () => {
       other: hook(url, { events: ["quota.reached"] }),
       bare: { url, secret: "{{secret:NONE}}" },
     });
-    expect(await dispatchWebhooks({ ...message, done: ["has"] }, ground, {})).toEqual([
+    expect(await dispatchWebhooks({ ...message, deliveredTo: ["has"] }, ground, {})).toEqual([
       { name: "all", why: null },
       { name: "bare", why: "the tenant has no secret NONE" },
     ]);
@@ -122,10 +122,10 @@ describe("a message", () => {
 });
 
 describe("the authority", () => {
-  const waiting = (tenant: FreshTenant) => rowsOf(tenant, "SELECT * FROM webhook_news");
+  const waiting = (tenant: FreshTenant) => rowsOf(tenant, "SELECT * FROM webhook_queue");
   const tables = (tenant: FreshTenant) => createRpcClient(tenant.stub, webhookStore);
   const ring = async (tenant: FreshTenant) => {
-    await rowsOf(tenant, "UPDATE webhook_news SET due = 0");
+    await rowsOf(tenant, "UPDATE webhook_queue SET due_at = 0");
     await runDurableObjectAlarm(tenant.object);
   };
 
@@ -177,7 +177,7 @@ describe("the authority", () => {
     place.platformHooks = { good: { url: good.url, secret: "x" }, bad: { url: bad.url, secret: "y" } };
     const tenant = await servedTenant();
     await tables(tenant).enqueue(down("one"));
-    await expect.poll(async () => (await waiting(tenant))[0]?.["done"]).toBe('["platform good"]');
+    await expect.poll(async () => (await waiting(tenant))[0]?.["delivered_to"]).toBe('["platform good"]');
     await ring(tenant);
     await expect.poll(async () => (await waiting(tenant)).length).toBe(0);
     expect([good.heard.length, bad.heard.length]).toEqual([1, 2]);
@@ -257,7 +257,7 @@ describe("the authority", () => {
 
 describe("a webhook is told of", () => {
   const news = async (tenant: FreshTenant) =>
-    (await rowsOf(tenant, "SELECT type, data FROM webhook_news ORDER BY at")).map(({ type, data }) => [
+    (await rowsOf(tenant, "SELECT type, data FROM webhook_queue ORDER BY at")).map(({ type, data }) => [
       type,
       JSON.parse(String(data)) as unknown,
     ]);
@@ -271,7 +271,7 @@ describe("a webhook is told of", () => {
   it("a limit of the day at 80 %, once", async () => {
     const tenant = await watched();
     const limits = createRpcClient(tenant.stub, limitStore);
-    for (let at = 0; at < 10; at += 1) await limits.take([{ who: "", most: 10 }]);
+    for (let at = 0; at < 10; at += 1) await limits.take([{ caller: "", most: 10 }]);
     expect(await news(tenant)).toEqual([["quota.reached", expect.objectContaining({ who: "", most: 10 })]]);
   });
 

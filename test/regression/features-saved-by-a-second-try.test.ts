@@ -173,7 +173,7 @@ test.each(KINDS)("the keys by which a tenant signs are told where that is %s", a
   const server = await startAuthorizationServer();
   const identity = { via: "signed", audiences: ["https://api.acme.example"] };
   const id = await newTenant({ mode: "key+oauth", auth: { issuers: [{ issuer: server.issuer, identity }] } });
-  await injectFaults({ "TenantObject login_keys.listPublicKeys": kind });
+  await injectFaults({ "TenantObject login-signing-keys.listPublicKeys": kind });
   expect((await fetch(`${one().origin}/login/${id}/jwks`)).status).toBe(200);
 });
 

@@ -137,14 +137,17 @@ describe("an operator's edit", () => {
       const filled = "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < ?)";
       const entry =
         "SELECT '2026-11-22T10:00:00.000Z', 'ann', 'resource.update', 'resource note:a', 'null', 'null' FROM n";
-      sql.exec(`INSERT INTO edits (at, actor, action, target, before, after) ${filled} ${entry}`, MAX_QUEUED_EDITS);
+      sql.exec(
+        `INSERT INTO edit_outbox (at, actor, action, target, before, after) ${filled} ${entry}`,
+        MAX_QUEUED_EDITS,
+      );
     });
     await expect(content.put(editOf("note:b"))).rejects.toThrow(refusal("busy"));
     const same = { ...editOf("note:b"), row: { ...editOf("note:b").row, hash: "hash of note:a" } };
     await expect(content.put(same)).rejects.toThrow(refusal("busy"));
     // Its body, which was uploaded before, is not left in KV; one that a row names stays.
     const garbage = await runInDurableObject(object, (_instance, { storage }) =>
-      storage.sql.exec("SELECT hash FROM garbage").toArray(),
+      storage.sql.exec("SELECT hash FROM body_garbage").toArray(),
     );
     expect(garbage).toEqual([{ hash: "hash of note:b" }]);
     await expect(content.removeAs("note:a", { actor: "ann", ifMatch: null })).rejects.toThrow(refusal("busy"));
@@ -158,7 +161,7 @@ describe("an operator's edit", () => {
     const { id, created, content, policy, object } = await born();
     await content.put(editOf("note:a"));
     const entries = await runInDurableObject(object, (_instance, { storage }) =>
-      storage.sql.exec("SELECT * FROM edits").toArray(),
+      storage.sql.exec("SELECT * FROM edit_outbox").toArray(),
     );
     const recorder = createRpcClient(anyTenant(id), editLogStore);
     await recorder.record(entries as never);

@@ -80,7 +80,7 @@ describe("put", () => {
       expect(methods.get("note:a")?.tags).toEqual(["kept"]);
       expect(found(methods, "kept")).toEqual(["note:a"]);
       expect(methods.tags("")).toEqual([{ tag: "kept", count: 1 }]);
-      expect(sql.exec("SELECT hash FROM garbage").toArray()).toEqual([]);
+      expect(sql.exec("SELECT hash FROM body_garbage").toArray()).toEqual([]);
     });
   });
 

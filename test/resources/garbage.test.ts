@@ -50,7 +50,7 @@ function makeGarbage({ methods, clock }: ContentBench, ...hashes: string[]): voi
   clock.now += GARBAGE_GRACE_MS + MINUTE;
 }
 
-function hashesIn(sql: SqlStorage, table: "garbage" | "collected" | "copies"): unknown[] {
+function hashesIn(sql: SqlStorage, table: "body_garbage" | "body_deletions" | "body_copies"): unknown[] {
   return sql
     .exec(`SELECT hash FROM ${table} ORDER BY hash`)
     .toArray()
@@ -92,7 +92,7 @@ describe("the alarm", () => {
         await open.alarm?.(clock.now);
         expect(bodies.keys).toEqual([]);
         methods.remove("note:b");
-        expect(hashesIn(sql, "garbage")).toEqual(["shared"]);
+        expect(hashesIn(sql, "body_garbage")).toEqual(["shared"]);
       },
       { bodies },
     );
@@ -124,7 +124,7 @@ describe("the alarm", () => {
       const open = contentStore.open(hostOf(bench, bodies));
       await open.alarm?.(bench.clock.now);
       expect(bodies.keys.map((key) => key.split("/").at(-1))).toEqual(["first"]);
-      expect(hashesIn(bench.sql, "garbage")).toEqual([]);
+      expect(hashesIn(bench.sql, "body_garbage")).toEqual([]);
       expect(bench.methods.get("note:back")?.hash).toBe("second");
     });
   });
@@ -162,11 +162,11 @@ describe("the alarm", () => {
       async (bench) => {
         makeGarbage(bench, "a", "b");
         expect(await bench.open.alarm?.(bench.clock.now)).toBe(bench.clock.now + MINUTE);
-        expect(hashesIn(bench.sql, "garbage")).toEqual(["a", "b"]);
+        expect(hashesIn(bench.sql, "body_garbage")).toEqual(["a", "b"]);
         down = false;
         await bench.open.alarm?.(bench.clock.now + MINUTE);
         expect(deleted).toHaveLength(2);
-        expect(hashesIn(bench.sql, "garbage")).toEqual([]);
+        expect(hashesIn(bench.sql, "body_garbage")).toEqual([]);
       },
       { bodies },
     );
@@ -185,9 +185,9 @@ describe("the alarm", () => {
         methods.remove("note:a");
         clock.now += GARBAGE_GRACE_MS + MINUTE;
         const next = await open.alarm?.(clock.now);
-        expect(hashesIn(sql, "collected")).toEqual(["a"]);
+        expect(hashesIn(sql, "body_deletions")).toEqual(["a"]);
         expect(await open.alarm?.(next ?? 0)).toBeUndefined();
-        expect(hashesIn(sql, "collected")).toEqual([]);
+        expect(hashesIn(sql, "body_deletions")).toEqual([]);
       },
       { bodies: deletions() },
     );
@@ -218,7 +218,7 @@ describe("a write of a body that was collected", () => {
         expect(methods.get("note:new")).toBeUndefined();
         // A second writer, who also uploaded before the deletion, gains nothing from the first one's question.
         expect(methods.put(putOf("note:other", { hash: "a" })).state).toBe("resend");
-        expect(methods.put(putOf("note:new", { hash: "a" }, { resendToken: first.collected })).state).toBe("stored");
+        expect(methods.put(putOf("note:new", { hash: "a" }, { resendToken: first.resendToken })).state).toBe("stored");
         expect(methods.put(putOf("note:other", { hash: "a" })).state).toBe("stored");
       },
       { bodies: deletions() },
@@ -231,7 +231,7 @@ describe("a write of a body that was collected", () => {
       const bodies = deletions(() => {
         const first = bench.methods.put(putOf("note:new", { hash: "a" }));
         answers.push(first.state);
-        const resent = first.state === "resend" ? first.collected : null;
+        const resent = first.state === "resend" ? first.resendToken : null;
         answers.push(bench.methods.put(putOf("note:new", { hash: "a" }, { resendToken: resent })).state);
       });
       makeGarbage(bench, "a");
@@ -248,7 +248,7 @@ it("a body that a refused write had uploaded is collected", async () => {
     methods.put(putOf("note:a", { hash: "in use" }));
     expect(methods.put(putOf("note:a", { hash: "for nothing" }, { ifAbsent: true })).state).toBe("present");
     expect(methods.put(putOf("note:a", { hash: "in use" }, { ifAbsent: true })).state).toBe("present");
-    expect(hashesIn(sql, "garbage")).toEqual(["for nothing"]);
+    expect(hashesIn(sql, "body_garbage")).toEqual(["for nothing"]);
   });
 });
 
@@ -257,7 +257,7 @@ describe("with KV and the object as they are", () => {
     (await env.BODIES.list({ prefix: bodyKey(id, "") })).keys.map(({ name }) => name);
 
   function graceIsOver(tenant: FreshTenant) {
-    return inside(tenant, ({ storage }) => storage.sql.exec("UPDATE garbage SET collect_at = 1"));
+    return inside(tenant, ({ storage }) => storage.sql.exec("UPDATE body_garbage SET delete_at = 1"));
   }
 
   it("deletes only unreferenced bodies, with an eviction before every step", async () => {
@@ -284,7 +284,7 @@ describe("with KV and the object as they are", () => {
     expect(await keysOf(tenant)).toHaveLength(2);
     expect((await store.read("note:keep"))?.text).toBe("kept");
     expect((await store.read("note:go"))?.text).toBe("newer");
-    expect(await rowsOf(tenant, "SELECT hash FROM garbage")).toEqual([]);
+    expect(await rowsOf(tenant, "SELECT hash FROM body_garbage")).toEqual([]);
   });
 
   it("stores a collected body again under the same key", async () => {

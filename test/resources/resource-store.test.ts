@@ -68,11 +68,11 @@ describe("a write", () => {
     const resents: unknown[] = [];
     let left = 2;
     const collecting: ContentRpc = Object.assign(Object.create(content) as ContentRpc, {
-      claimUpload: async () => ({ state: "upload", collected: resents.length === 0 ? null : left }),
+      claimUpload: async () => ({ state: "upload", resendToken: resents.length === 0 ? null : left }),
       put: async (resource: Parameters<ContentRpc["put"]>[0]) => {
         resents.push(resource.resendToken);
         left -= 1;
-        return left >= 0 ? { state: "resend", collected: left } : content.put(resource);
+        return left >= 0 ? { state: "resend", resendToken: left } : content.put(resource);
       },
     });
     const store = createResourceStore({ storageKey: tenant.id, content: collecting, bodies: env.BODIES });
@@ -232,7 +232,7 @@ describe("a body", () => {
     const { store, tenant } = open();
     const pool = Uint8Array.from("somebody else's|mine|and more", (char) => char.charCodeAt(0));
     await store.write({ uri: "note:a", name: "a", blob: new NodeBuffer(pool.buffer, 16, 4) });
-    const [copy] = await rowsOf(tenant, "SELECT body FROM copies");
+    const [copy] = await rowsOf(tenant, "SELECT body FROM body_copies");
     expect(new TextDecoder().decode(copy?.body as ArrayBuffer)).toBe("mine");
     expect(new TextDecoder().decode((await store.read("note:a"))?.blob)).toBe("mine");
   });
@@ -263,7 +263,7 @@ describe("when KV does not have the body yet", () => {
 
   it("asks KV again when there is no copy", async () => {
     const { store, tenant, key } = await withoutBody();
-    await inside(tenant, ({ storage }) => storage.sql.exec("DELETE FROM copies"));
+    await inside(tenant, ({ storage }) => storage.sql.exec("DELETE FROM body_copies"));
     const reading = store.read("note:a");
     await env.BODIES.put(key, "text");
     expect((await reading)?.text).toBe("text");
@@ -271,7 +271,7 @@ describe("when KV does not have the body yet", () => {
 
   it("ends in an error that says to come back, and nothing of what is inside", async () => {
     const { store, tenant } = await withoutBody();
-    await inside(tenant, ({ storage }) => storage.sql.exec("DELETE FROM copies"));
+    await inside(tenant, ({ storage }) => storage.sql.exec("DELETE FROM body_copies"));
     const failed: unknown = await store.read("note:a").catch((error: unknown) => error);
     expect((failed as AppError).toFailure()).toEqual({ kind: "failure", error: "busy", retryAfter: 5 });
     expect(String(failed)).not.toContain("note:a");
@@ -285,7 +285,7 @@ describe("when KV does not have the body yet", () => {
     await store.write({ uri: "note:a", name: "a", text: `text of ${tenant.id}` });
     expect((await store.read("note:a"))?.text).toBe(`text of ${tenant.id}`);
     await store.write({ uri: "note:b", name: "b", text: `other of ${tenant.id}` });
-    await inside(tenant, ({ storage }) => storage.sql.exec("DELETE FROM copies"));
+    await inside(tenant, ({ storage }) => storage.sql.exec("DELETE FROM body_copies"));
     await expect(store.read("note:b")).rejects.toThrow("KV is away");
   });
 
@@ -293,7 +293,7 @@ describe("when KV does not have the body yet", () => {
     const { store, tenant } = open();
     await store.write({ uri: "note:small", name: "s", blob: new Uint8Array(256 * 1024) });
     await store.write({ uri: "note:large", name: "l", blob: new Uint8Array(256 * 1024 + 1) });
-    expect(await rowsOf(tenant, "SELECT length(body) AS bytes FROM copies")).toEqual([{ bytes: 256 * 1024 }]);
+    expect(await rowsOf(tenant, "SELECT length(body) AS bytes FROM body_copies")).toEqual([{ bytes: 256 * 1024 }]);
   });
 });
 

@@ -132,7 +132,9 @@ describe("what a stored call says", () => {
     for (const n of [1, 2, 3]) runner.append(JSON.stringify({ n }));
     await runner.finish('{"result":true}');
     expect((await logOf(session)).slice(1)).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }, { result: true }]);
-    expect(await rowsIn(session, "SELECT said, over IS NOT NULL AS over FROM calls")).toEqual([{ said: 5, over: 1 }]);
+    expect(await rowsIn(session, "SELECT notifications, finished_at IS NOT NULL AS finished FROM calls")).toEqual([
+      { notifications: 5, finished: 1 },
+    ]);
   });
 
   it("before a question is there before the question", async () => {
@@ -184,7 +186,7 @@ describe("a run", () => {
     await answers;
     runner.abandon();
     await runner.finish(null);
-    expect(await rowsIn(session, "SELECT over FROM calls")).toEqual([{ over: null }]);
+    expect(await rowsIn(session, "SELECT finished_at FROM calls")).toEqual([{ finished_at: null }]);
     await expect.poll(() => runDurableObjectAlarm(session)).toBe(true);
     await expect.poll(async () => rowsIn(session, "SELECT attempt FROM calls")).toEqual([{ attempt: 2 }]);
   });

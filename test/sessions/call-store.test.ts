@@ -30,7 +30,7 @@ describe("a session has room", () => {
     expect(await session.ask(askOf("c7", [questionOf("q7")]), later())).toMatchObject({ state: "stored" });
     await session.finish("c7", 1, '"result"');
     await runInDurableObject(session, (_instance, { storage }) => {
-      storage.sql.exec("UPDATE calls SET over = 1 WHERE key = 'c7'");
+      storage.sql.exec("UPDATE calls SET finished_at = 1 WHERE key = 'c7'");
     });
     await session.finish("c8", 1, '"result"');
     expect(await session.ask(askOf("more", []), later())).toMatchObject({ state: "stored" });

@@ -228,8 +228,8 @@ describe("a client that does not say where it was", () => {
       if (key !== "never") await viewerOf(session, key);
       await session.finish(key, 1, '"result"');
     }
-    await sql(session, `UPDATE calls SET over = over - ${9 * MINUTE} WHERE key = 'never'`);
-    await sql(session, `UPDATE calls SET shown = shown - ${MINUTE + 1} WHERE key = 'before'`);
+    await sql(session, `UPDATE calls SET finished_at = finished_at - ${9 * MINUTE} WHERE key = 'never'`);
+    await sql(session, `UPDATE calls SET result_sent_at = result_sent_at - ${MINUTE + 1} WHERE key = 'before'`);
     expect(await callsOf(session)).toEqual([
       { key: "before", from: 2 },
       { key: "never", from: 1 },
@@ -265,7 +265,7 @@ describe("what was agreed", () => {
     expect([await viewer.next(), await runner.next()]).toEqual([{ over: true }, { cancel: true }]);
     expect(await session.sseState()).toEqual({ negotiated: '{"revision":"2025-03-26"}', calls: [] });
     expect(await session.answer("q", "{}")).toBe("unknown");
-    for (const table of ["calls", "events", "questions", "cancelled"]) {
+    for (const table of ["calls", "events", "questions", "cancelled_requests"]) {
       expect(await rowsIn(session, `SELECT 1 FROM ${table}`)).toEqual([]);
     }
   });

@@ -319,7 +319,7 @@ describe("a run", () => {
     const session = freshSession();
     await session.ask(askOf("a", []), later());
     await runInDurableObject(session, (_instance, { storage }) => {
-      storage.sql.exec("UPDATE calls SET lost = 4");
+      storage.sql.exec("UPDATE calls SET lost_runs = 4");
     });
     const viewer = await viewerOf(session, "a");
     await runDurableObjectAlarm(session);
@@ -345,10 +345,10 @@ describe("a run", () => {
     const questions = Array.from({ length: 8 }, (_, at) => questionOf(`q${at}`));
     await session.ask(askOf("a", questions), later());
     await runInDurableObject(session, (_instance, { storage }) => {
-      storage.sql.exec("UPDATE calls SET attempt = 7, lost = 4");
+      storage.sql.exec("UPDATE calls SET attempt = 7, lost_runs = 4");
     });
     await session.answer("q0", "{}");
-    expect(await rowsIn(session, "SELECT attempt, lost FROM calls")).toEqual([{ attempt: 8, lost: 0 }]);
+    expect(await rowsIn(session, "SELECT attempt, lost_runs FROM calls")).toEqual([{ attempt: 8, lost_runs: 0 }]);
   });
 
   it("is begun anew when it asked and was lost: nobody may be waiting there for the answer", async () => {
@@ -409,7 +409,7 @@ describe("a cancellation", () => {
     const second = await runnerOf(session, "b");
     await session.cancel('"request"', later());
     expect(await second.next()).toEqual({ cancel: true });
-    expect(await rowsIn(session, "SELECT * FROM cancelled")).toEqual([]);
+    expect(await rowsIn(session, "SELECT * FROM cancelled_requests")).toEqual([]);
   });
 
   it("finds a runner whose socket was lost when it came", async () => {
@@ -427,7 +427,7 @@ describe("a cancellation", () => {
     await within(session, async (instance) => {
       for (let request = 0; request <= 1001; request += 1) await instance.cancel(String(request), later());
     });
-    expect(await rowsIn(session, "SELECT count(*) AS many FROM cancelled")).toEqual([{ many: 1000 }]);
+    expect(await rowsIn(session, "SELECT count(*) AS many FROM cancelled_requests")).toEqual([{ many: 1000 }]);
   });
 });
 

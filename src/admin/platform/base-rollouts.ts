@@ -67,19 +67,19 @@ const MAX_OUTCOMES = 100;
 const MAX_DETAIL_CHARACTERS = 50_000;
 
 export const outcomeMigrations = [
-  `CREATE TABLE outcomes (version INTEGER NOT NULL, tenant TEXT NOT NULL, state TEXT NOT NULL, error TEXT, detail TEXT,
-     failed INTEGER, tries INTEGER NOT NULL DEFAULT 0, due INTEGER, PRIMARY KEY (version, tenant)) WITHOUT ROWID`,
-  "CREATE INDEX outcomes_by_state ON outcomes (version, state, tenant)",
+  `CREATE TABLE rollout_outcomes (version INTEGER NOT NULL, tenant TEXT NOT NULL, state TEXT NOT NULL, error TEXT, detail TEXT,
+     failing_since INTEGER, tries INTEGER NOT NULL DEFAULT 0, due_at INTEGER, PRIMARY KEY (version, tenant)) WITHOUT ROWID`,
+  "CREATE INDEX rollout_outcomes_by_state ON rollout_outcomes (version, state, tenant)",
 ];
 
 export function nextBaseStepAt(sql: SqlStorage): number | undefined {
-  const query = "SELECT min(due) AS due FROM rollouts WHERE base IS NOT NULL AND stopped = 0";
+  const query = "SELECT min(due_at) AS due FROM rollouts WHERE base IS NOT NULL AND stopped = 0";
   return sql.exec<{ due: number | null }>(query).one().due ?? undefined;
 }
 
 /** Starts the steps without waiting: each step reports its own progress. */
 export function startDueBaseSteps(host: RolloutHost, now: number): void {
-  const due = "SELECT version FROM rollouts WHERE base IS NOT NULL AND stopped = 0 AND due <= ?";
+  const due = "SELECT version FROM rollouts WHERE base IS NOT NULL AND stopped = 0 AND due_at <= ?";
   for (const { version } of host.sql.exec<{ version: number }>(due, now).toArray()) {
     setDue(host, version, now + STEP_TIMEOUT_MS);
     void host.startStep(version).catch((error: unknown) => {
@@ -90,7 +90,7 @@ export function startDueBaseSteps(host: RolloutHost, now: number): void {
 }
 
 function setDue(host: StoreHost, version: number, due: number | null): void {
-  host.sql.exec("UPDATE rollouts SET due = ? WHERE version = ?", due, version);
+  host.sql.exec("UPDATE rollouts SET due_at = ? WHERE version = ?", due, version);
   if (due !== null) host.scheduleAlarm(due);
 }
 
@@ -99,7 +99,7 @@ interface BaseRow extends SqlRow {
   dry_run: number;
   actor: string;
   after: string;
-  walked: number;
+  visited_all: number;
 }
 
 export function createBaseRolloutMethods(host: RolloutHost): BaseRolloutMethods {
@@ -109,7 +109,7 @@ export function createBaseRolloutMethods(host: RolloutHost): BaseRolloutMethods 
       host.transaction(() => {
         if (sql.exec("SELECT 1 FROM bases WHERE name = ?", base).toArray().length === 0) return undefined;
         if (!dryRun)
-          sql.exec("UPDATE rollouts SET stopped = 1 WHERE base = ? AND dry_run = 0 AND due IS NOT NULL", base);
+          sql.exec("UPDATE rollouts SET stopped = 1 WHERE base = ? AND dry_run = 0 AND due_at IS NOT NULL", base);
         const version = insertRollout(host, `${dryRun ? "dry run of base" : "base"} ${base}`, actor);
         const set = "UPDATE rollouts SET base = ?, dry_run = ?, after = '' WHERE version = ?";
         sql.exec(set, base, dryRun ? 1 : 0, version);
@@ -133,7 +133,7 @@ export function createBaseRolloutMethods(host: RolloutHost): BaseRolloutMethods 
     },
     stopRollout: (version) => {
       const set =
-        "UPDATE rollouts SET stopped = 1 WHERE version = ? AND base IS NOT NULL AND due IS NOT NULL RETURNING version";
+        "UPDATE rollouts SET stopped = 1 WHERE version = ? AND base IS NOT NULL AND due_at IS NOT NULL RETURNING version";
       return sql.exec(set, version).toArray().length > 0;
     },
   };
@@ -142,25 +142,26 @@ export function createBaseRolloutMethods(host: RolloutHost): BaseRolloutMethods 
 /** The tenants that extend the base now, then the unreachable ones that are due for a retry. */
 function nextPage(host: StoreHost, version: number): BasePage | undefined {
   const { sql } = host;
-  const query = "SELECT base, dry_run, actor, after, walked FROM rollouts WHERE version = ? AND stopped = 0";
+  const query = "SELECT base, dry_run, actor, after, visited_all FROM rollouts WHERE version = ? AND stopped = 0";
   const [row] = sql.exec<BaseRow>(query, version).toArray();
   if (!row) return undefined;
   const { base, actor } = row;
   const pageBase = { base, actor, dryRun: row.dry_run === 1 };
   const users = "SELECT DISTINCT tenant FROM base_users WHERE base = ? AND tenant > ? ORDER BY tenant LIMIT ?";
-  const next = row.walked === 1 ? [] : tenantIdsIn(sql, users, base, row.after, PAGE_SIZE);
+  const next = row.visited_all === 1 ? [] : tenantIdsIn(sql, users, base, row.after, PAGE_SIZE);
   if (next.length > 0) {
     setDue(host, version, host.now() + STEP_TIMEOUT_MS);
     return { ...pageBase, tenants: next, after: next.at(-1) ?? "" };
   }
-  sql.exec("UPDATE rollouts SET walked = 1 WHERE version = ?", version);
-  const selectLate = "SELECT tenant FROM outcomes WHERE version = ? AND state = 'unreached' AND due <= ? LIMIT ?";
+  sql.exec("UPDATE rollouts SET visited_all = 1 WHERE version = ?", version);
+  const selectLate =
+    "SELECT tenant FROM rollout_outcomes WHERE version = ? AND state = 'unreached' AND due_at <= ? LIMIT ?";
   const retries = tenantIdsIn(sql, selectLate, version, host.now(), PAGE_SIZE);
   if (retries.length > 0) {
     setDue(host, version, host.now() + STEP_TIMEOUT_MS);
     return { ...pageBase, tenants: retries, after: null };
   }
-  const selectNextDue = "SELECT min(due) AS due FROM outcomes WHERE version = ? AND state = 'unreached'";
+  const selectNextDue = "SELECT min(due_at) AS due FROM rollout_outcomes WHERE version = ? AND state = 'unreached'";
   setDue(host, version, sql.exec<{ due: number | null }>(selectNextDue, version).one().due);
   return undefined;
 }
@@ -177,27 +178,29 @@ function storeOutcome(host: StoreHost, version: number, outcome: BaseOutcome): v
   const { tenant, state } = outcome;
   const now = host.now();
   if (state === "unreached") {
-    const selectFailed = "SELECT failed FROM outcomes WHERE version = ? AND tenant = ? AND state = 'unreached'";
-    const failed = sql.exec<{ failed: number }>(selectFailed, version, tenant).toArray()[0]?.failed ?? now;
+    const selectFailing =
+      "SELECT failing_since FROM rollout_outcomes WHERE version = ? AND tenant = ? AND state = 'unreached'";
+    const [row] = sql.exec<{ failing_since: number }>(selectFailing, version, tenant).toArray();
+    const failingSince = row?.failing_since ?? now;
     sql.exec(
-      `INSERT INTO outcomes (version, tenant, state, failed, tries, due) VALUES (?, ?, 'unreached', ?, 1, ?)
-         ON CONFLICT (version, tenant) DO UPDATE SET tries = tries + 1, due = excluded.due`,
+      `INSERT INTO rollout_outcomes (version, tenant, state, failing_since, tries, due_at) VALUES (?, ?, 'unreached', ?, 1, ?)
+         ON CONFLICT (version, tenant) DO UPDATE SET tries = tries + 1, due_at = excluded.due_at`,
       version,
       tenant,
-      failed,
-      retryAt(now, failed, FIRST_RETRY_MS),
+      failingSince,
+      retryAt(now, failingSince, FIRST_RETRY_MS),
     );
     return;
   }
-  sql.exec("DELETE FROM outcomes WHERE version = ? AND tenant = ?", version, tenant);
-  const selectStored = "SELECT 1 FROM outcomes WHERE version = ? AND state = ? LIMIT 1 OFFSET ?";
+  sql.exec("DELETE FROM rollout_outcomes WHERE version = ? AND tenant = ?", version, tenant);
+  const selectStored = "SELECT 1 FROM rollout_outcomes WHERE version = ? AND state = ? LIMIT 1 OFFSET ?";
   const hasRoom = sql.exec(selectStored, version, state, MAX_OUTCOMES - 1).toArray().length === 0;
   const isDryRun = "SELECT dry_run FROM rollouts WHERE version = ?";
   const mustStore = state === "refused" || sql.exec<{ dry_run: number }>(isDryRun, version).one().dry_run === 1;
   if (!mustStore) return;
   const text = JSON.stringify(state === "refused" ? outcome.errors : outcome.changes);
   const detail = hasRoom && text.length <= MAX_DETAIL_CHARACTERS ? text : "[]";
-  const insert = "INSERT INTO outcomes (version, tenant, state, error, detail) VALUES (?, ?, ?, ?, ?)";
+  const insert = "INSERT INTO rollout_outcomes (version, tenant, state, error, detail) VALUES (?, ?, ?, ?, ?)";
   sql.exec(insert, version, tenant, state, state === "refused" ? outcome.error : null, detail);
 }
 
@@ -215,7 +218,7 @@ export function getOutcomes(sql: SqlStorage, version: number): RolloutOutcomes {
   const rows = (state: string) =>
     sql
       .exec<{ tenant: string; error: string | null; detail: string | null; tries: number }>(
-        "SELECT tenant, error, detail, tries FROM outcomes WHERE version = ? AND state = ? ORDER BY tenant LIMIT ?",
+        "SELECT tenant, error, detail, tries FROM rollout_outcomes WHERE version = ? AND state = ? ORDER BY tenant LIMIT ?",
         version,
         state,
         MAX_OUTCOMES,

@@ -80,7 +80,7 @@ export const baseStore: Store<BaseMethods> = {
   migrations: [
     `CREATE TABLE bases (name TEXT PRIMARY KEY, revision INTEGER NOT NULL, document TEXT NOT NULL,
        changed TEXT NOT NULL) WITHOUT ROWID`,
-    `CREATE TABLE base_users (base TEXT NOT NULL, tenant TEXT NOT NULL, created TEXT NOT NULL, basis INTEGER NOT NULL DEFAULT 0,
+    `CREATE TABLE base_users (base TEXT NOT NULL, tenant TEXT NOT NULL, created TEXT NOT NULL, tenant_revision INTEGER NOT NULL DEFAULT 0,
        PRIMARY KEY (base, tenant, created)) WITHOUT ROWID`,
     "CREATE INDEX base_users_by_tenant ON base_users (tenant)",
   ],
@@ -130,7 +130,7 @@ function createBaseMethods(host: StoreHost): BaseMethods {
         .toArray(),
     setUses: (tenant, names, revision = Number.MAX_SAFE_INTEGER) => {
       host.transaction(() => {
-        const deleteOlder = "DELETE FROM base_users WHERE tenant = ? AND created = ? AND basis < ?";
+        const deleteOlder = "DELETE FROM base_users WHERE tenant = ? AND created = ? AND tenant_revision < ?";
         sql.exec(deleteOlder, tenant.id, tenant.created, revision);
         // A late call for an older revision leaves these rows.
         addUses(sql, tenant, names, revision === Number.MAX_SAFE_INTEGER ? 0 : revision);
@@ -143,8 +143,8 @@ function createBaseMethods(host: StoreHost): BaseMethods {
 }
 
 function addUses(sql: SqlStorage, { id, created }: BaseUser, names: readonly string[], baseRevision: number): void {
-  const query = `INSERT INTO base_users (base, tenant, created, basis) VALUES (?, ?, ?, ?)
-    ON CONFLICT (base, tenant, created) DO UPDATE SET basis = max(basis, excluded.basis)`;
+  const query = `INSERT INTO base_users (base, tenant, created, tenant_revision) VALUES (?, ?, ?, ?)
+    ON CONFLICT (base, tenant, created) DO UPDATE SET tenant_revision = max(tenant_revision, excluded.tenant_revision)`;
   for (const name of names) sql.exec(query, name, id, created, baseRevision);
 }
 

@@ -62,7 +62,7 @@ export const operatorStore: Store<OperatorMethods> = {
        created TEXT NOT NULL, expires TEXT) WITHOUT ROWID`,
     `CREATE TABLE audit (sequence INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, actor TEXT NOT NULL,
        action TEXT NOT NULL, target TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL)`,
-    `CREATE TABLE forgotten_tenants (tenant TEXT NOT NULL, created TEXT NOT NULL, at INTEGER NOT NULL,
+    `CREATE TABLE deleted_tenants (tenant TEXT NOT NULL, created TEXT NOT NULL, deleted_at INTEGER NOT NULL,
        PRIMARY KEY (tenant, created)) WITHOUT ROWID`,
     ...auditMigrations,
   ],
@@ -116,9 +116,9 @@ function createOperatorMethods(host: StoreHost): OperatorMethods {
       }),
     removeTenant: (tenant) => {
       host.transaction(() => {
-        sql.exec("DELETE FROM forgotten_tenants WHERE at < ?", host.now() - DELETED_TENANT_TTL_MS);
+        sql.exec("DELETE FROM deleted_tenants WHERE deleted_at < ?", host.now() - DELETED_TENANT_TTL_MS);
         const inserted = sql.exec(
-          "INSERT OR IGNORE INTO forgotten_tenants (tenant, created, at) VALUES (?, ?, ?) RETURNING at",
+          "INSERT OR IGNORE INTO deleted_tenants (tenant, created, deleted_at) VALUES (?, ?, ?) RETURNING 1",
           tenant.id,
           tenant.created,
           host.now(),

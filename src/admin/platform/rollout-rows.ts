@@ -16,7 +16,7 @@ export interface SqlRow {
 
 export function readBlockList(sql: SqlStorage): BlockList {
   return {
-    version: sql.exec<{ version: number }>("SELECT version FROM walk").one().version,
+    version: sql.exec<{ version: number }>("SELECT version FROM rollout_state").one().version,
     blocks: sql.exec<BlockedTool & SqlRow>("SELECT name, note, since FROM blocks ORDER BY name").toArray(),
   };
 }
@@ -26,7 +26,7 @@ export function readBlockList(sql: SqlStorage): BlockList {
  * `minVersion`.
  */
 export function nextVersion({ sql, now }: Pick<StoreHost, "sql" | "now">, minVersion = 0): number {
-  const next = "UPDATE walk SET version = max(version + 1, ?, ?) RETURNING version";
+  const next = "UPDATE rollout_state SET version = max(version + 1, ?, ?) RETURNING version";
   return sql.exec<{ version: number }>(next, now(), minVersion + 1).one().version;
 }
 
@@ -40,15 +40,16 @@ export function insertRollout(host: StoreHost, about: string, actor: Actor): num
   const { sql } = host;
   const version = nextVersion(host);
   sql.exec(
-    `INSERT INTO rollouts (version, about, actor, begun, round, place, after)
-       SELECT ?, ?, ?, ?, round, place, after FROM walk`,
+    `INSERT INTO rollouts (version, about, actor, started, round, list_index, after)
+       SELECT ?, ?, ?, ?, round, list_index, after FROM rollout_state`,
     version,
     about,
     actor.name,
     new Date(host.now()).toISOString(),
   );
-  const old = "SELECT version FROM rollouts WHERE walked = 1 OR stopped = 1 ORDER BY version DESC LIMIT -1 OFFSET ?";
-  sql.exec(`DELETE FROM outcomes WHERE version IN (${old})`, MAX_ROLLOUTS);
+  const old =
+    "SELECT version FROM rollouts WHERE visited_all = 1 OR stopped = 1 ORDER BY version DESC LIMIT -1 OFFSET ?";
+  sql.exec(`DELETE FROM rollout_outcomes WHERE version IN (${old})`, MAX_ROLLOUTS);
   sql.exec(`DELETE FROM rollouts WHERE version IN (${old})`, MAX_ROLLOUTS);
   host.scheduleAlarm(DUE_NOW);
   return version;
@@ -56,7 +57,7 @@ export function insertRollout(host: StoreHost, about: string, actor: Actor): num
 
 const MAX_RETRY_MS = 3_600_000;
 
-/** When to retry after failures since `begun`: delays grow, up to an hour. */
-export function retryAt(now: number, begun: number, minMs: number): number {
-  return now + Math.min(MAX_RETRY_MS, Math.max(minMs, (now - begun) / 4));
+/** When to retry after failures since that time: delays grow, up to an hour. */
+export function retryAt(now: number, since: number, minMs: number): number {
+  return now + Math.min(MAX_RETRY_MS, Math.max(minMs, (now - since) / 4));
 }

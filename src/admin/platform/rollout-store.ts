@@ -91,25 +91,25 @@ export const rolloutStore: Store<RolloutMethods, RolloutHost> = {
   },
   migrations: [
     "CREATE TABLE blocks (name TEXT PRIMARY KEY, note TEXT NOT NULL, since TEXT NOT NULL) WITHOUT ROWID",
-    // `noted`: the version that every shard of the directory has. The rest is the position of the walk: its round,
-    // the list within the shards, and the last id.
-    `CREATE TABLE walk (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL, noted INTEGER NOT NULL,
-       round INTEGER NOT NULL, place INTEGER NOT NULL, after TEXT NOT NULL)`,
-    "INSERT INTO walk VALUES (1, 0, 0, 0, 0, '')",
-    // `round`, `place` and `after`: the position of the walk when the rollout was recorded; the walk has visited
-    // every tenant when it returns there. `base` and the columns after it belong to rollouts of a base. `due`: when
+    // `directory_version`: the version that every shard of the directory has. The rest is the position of the walk
+    // through the tenants: its round, the list within the shards, and the last id.
+    `CREATE TABLE rollout_state (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL, directory_version INTEGER NOT NULL,
+       round INTEGER NOT NULL, list_index INTEGER NOT NULL, after TEXT NOT NULL)`,
+    "INSERT INTO rollout_state VALUES (1, 0, 0, 0, 0, '')",
+    // `round`, `list_index` and `after`: the position of the walk when the rollout was recorded; the walk has visited
+    // every tenant when it returns there. `base` and the columns after it belong to rollouts of a base. `due_at`: when
     // the next step begins, milliseconds since the epoch; NULL: never.
-    `CREATE TABLE rollouts (version INTEGER PRIMARY KEY, about TEXT NOT NULL, actor TEXT NOT NULL, begun TEXT NOT NULL,
-       round INTEGER NOT NULL, place INTEGER NOT NULL, after TEXT NOT NULL, walked INTEGER NOT NULL DEFAULT 0,
+    `CREATE TABLE rollouts (version INTEGER PRIMARY KEY, about TEXT NOT NULL, actor TEXT NOT NULL, started TEXT NOT NULL,
+       round INTEGER NOT NULL, list_index INTEGER NOT NULL, after TEXT NOT NULL, visited_all INTEGER NOT NULL DEFAULT 0,
        tenants INTEGER NOT NULL DEFAULT 0, effective_at INTEGER NOT NULL DEFAULT 0,
-       base TEXT, dry_run INTEGER NOT NULL DEFAULT 0, stopped INTEGER NOT NULL DEFAULT 0, due INTEGER)`,
-    "CREATE INDEX rollouts_under_way ON rollouts (version) WHERE walked = 0",
-    // Tenants that could not be reached. `since`: the oldest rollout that the tenant lacks.
-    `CREATE TABLE unreached (id TEXT NOT NULL, created TEXT NOT NULL, jurisdiction TEXT, region TEXT, since INTEGER NOT NULL,
-       failed INTEGER NOT NULL, tries INTEGER NOT NULL, due INTEGER NOT NULL, PRIMARY KEY (id, created)) WITHOUT ROWID`,
-    "CREATE INDEX unreached_by_due ON unreached (due)",
-    `CREATE TABLE late_suspensions (id TEXT NOT NULL, created TEXT NOT NULL, jurisdiction TEXT, region TEXT, note TEXT NOT NULL,
-       actor TEXT NOT NULL, version INTEGER NOT NULL, begun INTEGER NOT NULL, due INTEGER NOT NULL,
+       base TEXT, dry_run INTEGER NOT NULL DEFAULT 0, stopped INTEGER NOT NULL DEFAULT 0, due_at INTEGER)`,
+    "CREATE INDEX rollouts_running ON rollouts (version) WHERE visited_all = 0",
+    // Tenants that could not be reached. `since_version`: the oldest rollout that the tenant lacks.
+    `CREATE TABLE unreachable_tenants (id TEXT NOT NULL, created TEXT NOT NULL, jurisdiction TEXT, region TEXT, since_version INTEGER NOT NULL,
+       failing_since INTEGER NOT NULL, tries INTEGER NOT NULL, due_at INTEGER NOT NULL, PRIMARY KEY (id, created)) WITHOUT ROWID`,
+    "CREATE INDEX unreachable_tenants_by_due ON unreachable_tenants (due_at)",
+    `CREATE TABLE deferred_suspensions (id TEXT NOT NULL, created TEXT NOT NULL, jurisdiction TEXT, region TEXT, note TEXT NOT NULL,
+       actor TEXT NOT NULL, version INTEGER NOT NULL, requested_at INTEGER NOT NULL, due_at INTEGER NOT NULL,
        PRIMARY KEY (id, created)) WITHOUT ROWID`,
     ...outcomeMigrations,
   ],
@@ -166,17 +166,19 @@ function createRolloutMethods(host: StoreHost): Omit<RolloutMethods, keyof BaseR
         .toArray()
         .map((row) => toRolloutRecord(host, row)),
     getPending: (id, created) => {
-      const query = "SELECT note, begun FROM late_suspensions WHERE id = ? AND created = ?";
-      const [deferred] = sql.exec<{ note: string; begun: number }>(query, id, created).toArray();
-      const suspension = deferred ? { note: deferred.note, since: new Date(deferred.begun).toISOString() } : null;
+      const query = "SELECT note, requested_at FROM deferred_suspensions WHERE id = ? AND created = ?";
+      const [deferred] = sql.exec<{ note: string; requested_at: number }>(query, id, created).toArray();
+      const suspension = deferred
+        ? { note: deferred.note, since: new Date(deferred.requested_at).toISOString() }
+        : null;
       return { ...readBlockList(sql), suspension };
     },
     deferSuspension: ({ id, created, jurisdiction, region }, note, actor) => {
       host.transaction(() => {
         const now = host.now();
-        const columns = "(id, created, jurisdiction, region, note, actor, version, begun, due)";
+        const columns = "(id, created, jurisdiction, region, note, actor, version, requested_at, due_at)";
         sql.exec(
-          `INSERT OR REPLACE INTO late_suspensions ${columns} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+          `INSERT OR REPLACE INTO deferred_suspensions ${columns} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
           id,
           created,
           jurisdiction,
@@ -193,7 +195,7 @@ function createRolloutMethods(host: StoreHost): Omit<RolloutMethods, keyof BaseR
     },
     cancelDeferredSuspension: (id, created) =>
       host.transaction(() => {
-        const deleteDeferred = "DELETE FROM late_suspensions WHERE id = ? AND created = ? RETURNING id";
+        const deleteDeferred = "DELETE FROM deferred_suspensions WHERE id = ? AND created = ? RETURNING id";
         const changed = sql.exec(deleteDeferred, id, created).toArray().length > 0;
         return { changed, version: nextVersion(host) };
       }),
@@ -204,8 +206,8 @@ interface RolloutRow extends SqlRow {
   version: number;
   about: string;
   actor: string;
-  begun: string;
-  walked: number;
+  started: string;
+  visited_all: number;
   tenants: number;
   effective_at: number;
   base: string | null;
@@ -219,20 +221,20 @@ const MIN_TRIES = 2;
 
 function toRolloutRecord(host: StoreHost, row: RolloutRow): RolloutRecord {
   const { sql } = host;
-  const { version, about, actor, begun, tenants } = row;
+  const { version, about, actor, started, tenants } = row;
   const outcomes =
     row.base === null ? { unreached: findUnreached(sql, version), refused: [] } : getOutcomes(sql, version);
   const { unreached, refused } = outcomes;
   const leftMs = Math.max(0, row.effective_at - host.now());
-  const isOver = row.walked === 1 && leftMs === 0 && unreached.every(({ tries }) => tries >= MIN_TRIES);
+  const isOver = row.visited_all === 1 && leftMs === 0 && unreached.every(({ tries }) => tries >= MIN_TRIES);
   const finalState = unreached.length === 0 && refused.length === 0 ? "done" : "incomplete";
   const state = row.stopped === 1 ? "stopped" : isOver ? finalState : "running";
   const missing = unreached.slice(0, MAX_UNREACHED).map(({ id }) => id);
   const changes = row.dry_run === 1 && "changes" in outcomes ? { changes: outcomes.changes } : {};
-  return { version, about, actor, begun, tenants, state, leftMs, missing, refused, ...changes };
+  return { version, about, actor, begun: started, tenants, state, leftMs, missing, refused, ...changes };
 }
 
 function findUnreached(sql: SqlStorage, version: number): RolloutOutcomes["unreached"] {
-  const query = "SELECT id, tries FROM unreached WHERE since <= ? ORDER BY id";
+  const query = "SELECT id, tries FROM unreachable_tenants WHERE since_version <= ? ORDER BY id";
   return sql.exec<{ id: string; tries: number }>(query, version).toArray();
 }

@@ -27,19 +27,20 @@ type TenantLocationRow = TenantLocation & SqlRow;
 interface WalkPosition extends SqlRow {
   round: number;
   /** Index into 32 lists, two for each shard: created tenants, then tenants in code. */
-  place: number;
+  list_index: number;
   after: string;
 }
 
 export function nextWalkStepAt(host: StoreHost): number | undefined {
   const { sql } = host;
   if (hasRunningRollout(sql)) return host.now();
-  const query = "SELECT min(due) AS due FROM (SELECT due FROM unreached UNION ALL SELECT due FROM late_suspensions)";
+  const query =
+    "SELECT min(due_at) AS due FROM (SELECT due_at FROM unreachable_tenants UNION ALL SELECT due_at FROM deferred_suspensions)";
   return sql.exec<{ due: number | null }>(query).one().due ?? undefined;
 }
 
 function hasRunningRollout(sql: SqlStorage): boolean {
-  return sql.exec("SELECT 1 FROM rollouts WHERE walked = 0 AND base IS NULL LIMIT 1").toArray().length > 0;
+  return sql.exec("SELECT 1 FROM rollouts WHERE visited_all = 0 AND base IS NULL LIMIT 1").toArray().length > 0;
 }
 
 /** Returns when the next step is due. */
@@ -64,29 +65,29 @@ async function walkTenants(host: StoreHost): Promise<void> {
 
 const dueRowsIn = (sql: SqlStorage, table: string, now: number) =>
   sql
-    .exec<TenantLocationRow>(`SELECT * FROM ${table} WHERE due <= ? ORDER BY due LIMIT ?`, now, TENANT_BATCH)
+    .exec<TenantLocationRow>(`SELECT * FROM ${table} WHERE due_at <= ? ORDER BY due_at LIMIT ?`, now, TENANT_BATCH)
     .toArray();
 
 interface DeferredSuspensionRow extends TenantLocationRow {
   note: string;
   actor: string;
   version: number;
-  begun: number;
+  requested_at: number;
 }
 
 async function sendDeferredSuspensions(host: StoreHost, now: number): Promise<void> {
   const { sql } = host;
   await Promise.all(
-    (dueRowsIn(sql, "late_suspensions", now) as DeferredSuspensionRow[]).map(async (suspension) => {
+    (dueRowsIn(sql, "deferred_suspensions", now) as DeferredSuspensionRow[]).map(async (suspension) => {
       const { id, created, note, actor, version } = suspension;
       const result = await tryCallTenant(host, suspension, (policy) =>
         policy.suspendLate(note, { name: actor }, { version, inCode: created === "" }),
       );
       const own = "WHERE id = ? AND created = ? AND version = ?";
-      if (result !== undefined) sql.exec(`DELETE FROM late_suspensions ${own}`, id, created, version);
+      if (result !== undefined) sql.exec(`DELETE FROM deferred_suspensions ${own}`, id, created, version);
       else {
-        const due = retryAt(host.now(), suspension.begun, RETRY_MS);
-        sql.exec(`UPDATE late_suspensions SET due = ? ${own}`, due, id, created, version);
+        const due = retryAt(host.now(), suspension.requested_at, RETRY_MS);
+        sql.exec(`UPDATE deferred_suspensions SET due_at = ? ${own}`, due, id, created, version);
       }
     }),
   );
@@ -94,21 +95,21 @@ async function sendDeferredSuspensions(host: StoreHost, now: number): Promise<vo
 
 async function retryUnreached(host: StoreHost, now: number): Promise<void> {
   const { sql } = host;
-  const due = dueRowsIn(sql, "unreached", now);
+  const due = dueRowsIn(sql, "unreachable_tenants", now);
   const list = readBlockList(sql);
   const visited = await Promise.all(due.map((row) => sendBlocks(host, list, row)));
   host.transaction(() => {
-    for (const [at, { id, created, since, failed }] of due.entries()) {
+    for (const [at, { id, created, since_version, failing_since }] of due.entries()) {
       const applied = visited[at];
       if (applied === undefined) {
-        const next = retryAt(host.now(), failed as number, FIRST_RETRY_MS);
-        const set = "UPDATE unreached SET tries = tries + 1, due = ? WHERE id = ? AND created = ?";
+        const next = retryAt(host.now(), failing_since as number, FIRST_RETRY_MS);
+        const set = "UPDATE unreachable_tenants SET tries = tries + 1, due_at = ? WHERE id = ? AND created = ?";
         sql.exec(set, next, id, created);
         continue;
       }
-      sql.exec("DELETE FROM unreached WHERE id = ? AND created = ?", id, created);
+      sql.exec("DELETE FROM unreachable_tenants WHERE id = ? AND created = ?", id, created);
       const set = "UPDATE rollouts SET effective_at = max(effective_at, ?) WHERE version >= ? AND base IS NULL";
-      sql.exec(set, host.now() + (applied?.leftMs ?? 0), since);
+      sql.exec(set, host.now() + (applied?.leftMs ?? 0), since_version);
     }
   });
 }
@@ -121,15 +122,15 @@ async function sendBlocksToShards(host: StoreHost): Promise<void> {
   const { sql } = host;
   for (;;) {
     const list = readBlockList(sql);
-    const { noted } = sql.exec<{ noted: number }>("SELECT noted FROM walk").one();
-    if (noted === list.version) return;
+    const row = sql.exec<{ directory_version: number }>("SELECT directory_version FROM rollout_state").one();
+    if (row.directory_version === list.version) return;
     const versions = await Promise.all(
       shardsOf(host).map((_shard, at) => callShard(host, at, (shard) => shard.setBlocks(list))),
     );
     const maxVersion = Math.max(...versions);
     // The shards are ahead only if this object was restored to an earlier time.
     if (maxVersion > list.version) nextVersion(host, maxVersion);
-    else sql.exec("UPDATE walk SET noted = ? WHERE version = ?", list.version, list.version);
+    else sql.exec("UPDATE rollout_state SET directory_version = ? WHERE version = ?", list.version, list.version);
   }
 }
 
@@ -147,24 +148,25 @@ function callShard<T>(host: StoreHost, at: number, invoke: (shard: Shard) => Pro
 /** Returns the number of tenants visited. */
 async function visitPage(host: StoreHost, limit: number): Promise<number> {
   const { sql } = host;
-  const { round, place, after } = sql.exec<WalkPosition>("SELECT round, place, after FROM walk").one();
+  const query = "SELECT round, list_index, after FROM rollout_state";
+  const { round, list_index: listIndex, after } = sql.exec<WalkPosition>(query).one();
   const list = readBlockList(sql);
-  const page = await readTenantPage(host, place, after, limit);
+  const page = await readTenantPage(host, listIndex, after, limit);
   const visited = await Promise.all(page.map((location) => sendBlocks(host, list, location)));
-  const isLast = place === 2 * shardsOf(host).length - 1;
-  const next = isLast ? { round: round + 1, place: 0, after: "" } : { round, place: place + 1, after: "" };
-  const nextPosition = page.length < limit ? next : { round, place, after: page.at(-1)?.id ?? "" };
+  const isLast = listIndex === 2 * shardsOf(host).length - 1;
+  const next = isLast ? { round: round + 1, listIndex: 0, after: "" } : { round, listIndex: listIndex + 1, after: "" };
+  const nextPosition = page.length < limit ? next : { round, listIndex, after: page.at(-1)?.id ?? "" };
   host.transaction(() => {
     const now = host.now();
     for (const [at, { id, created, jurisdiction, region }] of page.entries()) {
       if (visited[at] !== undefined) {
-        sql.exec("DELETE FROM unreached WHERE id = ? AND created = ?", id, created);
+        sql.exec("DELETE FROM unreachable_tenants WHERE id = ? AND created = ?", id, created);
         continue;
       }
       sql.exec(
-        `INSERT INTO unreached (id, created, jurisdiction, region, since, failed, tries, due)
-           SELECT ?, ?, ?, ?, min(version), ?, 1, ? FROM rollouts WHERE walked = 0 AND base IS NULL
-           ON CONFLICT (id, created) DO UPDATE SET since = min(since, excluded.since), tries = 1, due = excluded.due`,
+        `INSERT INTO unreachable_tenants (id, created, jurisdiction, region, since_version, failing_since, tries, due_at)
+           SELECT ?, ?, ?, ?, min(version), ?, 1, ? FROM rollouts WHERE visited_all = 0 AND base IS NULL
+           ON CONFLICT (id, created) DO UPDATE SET since_version = min(since_version, excluded.since_version), tries = 1, due_at = excluded.due_at`,
         id,
         created,
         jurisdiction,
@@ -175,18 +177,18 @@ async function visitPage(host: StoreHost, limit: number): Promise<number> {
     }
     const longest = Math.max(0, ...visited.map((applied) => applied?.leftMs ?? 0));
     const count = "tenants = tenants + ?, effective_at = max(effective_at, ?)";
-    sql.exec(`UPDATE rollouts SET ${count} WHERE walked = 0 AND base IS NULL`, page.length, now + longest);
+    sql.exec(`UPDATE rollouts SET ${count} WHERE visited_all = 0 AND base IS NULL`, page.length, now + longest);
     sql.exec(
-      "UPDATE walk SET round = ?, place = ?, after = ?",
+      "UPDATE rollout_state SET round = ?, list_index = ?, after = ?",
       nextPosition.round,
-      nextPosition.place,
+      nextPosition.listIndex,
       nextPosition.after,
     );
-    const isWalked = "walked = 0 AND base IS NULL AND (round + 1, place, after) <= (?, ?, ?)";
+    const isWalked = "visited_all = 0 AND base IS NULL AND (round + 1, list_index, after) <= (?, ?, ?)";
     sql.exec(
-      `UPDATE rollouts SET walked = 1 WHERE ${isWalked}`,
+      `UPDATE rollouts SET visited_all = 1 WHERE ${isWalked}`,
       nextPosition.round,
-      nextPosition.place,
+      nextPosition.listIndex,
       nextPosition.after,
     );
   });
@@ -195,12 +197,12 @@ async function visitPage(host: StoreHost, limit: number): Promise<number> {
 
 async function readTenantPage(
   host: StoreHost,
-  place: number,
+  listIndex: number,
   after: string,
   limit: number,
 ): Promise<readonly TenantLocation[]> {
-  const at = Math.floor(place / 2);
-  if (place % 2 === 0) return callShard<readonly TenantLocation[]>(host, at, (shard) => shard.list(after, limit));
+  const at = Math.floor(listIndex / 2);
+  if (listIndex % 2 === 0) return callShard<readonly TenantLocation[]>(host, at, (shard) => shard.list(after, limit));
   const ids = await callShard(host, at, (shard) => shard.listDeclared(after, limit));
   return ids.map((id) => ({ id, created: "", jurisdiction: null, region: null }));
 }

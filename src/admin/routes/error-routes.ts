@@ -55,7 +55,7 @@ export const errorRoutes = defineRoutes(ERROR_ENDPOINTS, {
   "GET /errors": async (context) => {
     requireTelemetry(context);
     const { requestId } = context.query;
-    const page = await readErrorPage("faults", context.query, (query) =>
+    const page = await readErrorPage("errors", context.query, (query) =>
       createRpcClient(platformStubOf(context.env), errorLogStore).listErrors(query),
     );
     if (requestId === undefined) return { body: page };
@@ -66,7 +66,7 @@ export const errorRoutes = defineRoutes(ERROR_ENDPOINTS, {
   "GET /tenants/{id}/errors": async (context) => {
     const { stub } = await requireTenant(context, context.params.id);
     requireTelemetry(context);
-    const page = await readErrorPage("tenant-faults", context.query, (query) =>
+    const page = await readErrorPage("tenant-errors", context.query, (query) =>
       createRpcClient(stub(), errorLogStore).listErrors(query),
     );
     if (context.caller.tenants === null) return { body: page };

@@ -147,7 +147,9 @@ function hiddenReason(viewer: ExplainSubject["viewer"]): string {
 /** Limits that refused a caller lately: a visible definition may have been refused for that reason. */
 async function exceededLimitReasons(context: AdminContext, handle: TenantHandle): Promise<string[]> {
   const { exceeded } = await getLimitUsage(context, handle);
-  return exceeded.map(({ name, most, who, at }) => `limit: ${name} of ${most} was met by ${who}, noted last at ${at}`);
+  return exceeded.map(
+    ({ name, most, caller, at }) => `limit: ${name} of ${most} was met by ${caller}, noted last at ${at}`,
+  );
 }
 
 function accessFilterOf(

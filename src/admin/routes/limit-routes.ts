@@ -59,8 +59,8 @@ async function showLimits(context: AdminContext, handle: TenantHandle): Promise<
   ]);
   const effectiveLimits = effectiveLimitsOf(context, handle, record);
   const used: Partial<Record<LimitName, number>> = {
-    dailyToolCalls: usage.calls.find(({ who }) => who === "")?.used ?? 0,
-    principalDailyToolCalls: Math.max(0, ...usage.calls.filter(({ who }) => who !== "").map((one) => one.used)),
+    dailyToolCalls: usage.calls.find(({ caller }) => caller === "")?.used ?? 0,
+    principalDailyToolCalls: Math.max(0, ...usage.calls.filter(({ caller }) => caller !== "").map((one) => one.used)),
     tenantSessions: usage.sessions,
     resources: content.resources,
     storedBytes: content.bytes,

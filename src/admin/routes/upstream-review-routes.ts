@@ -82,7 +82,7 @@ async function requireReviewedTenant(
 }
 
 function toPendingDefinition(definition: WaitingDefinition): Infer<typeof PendingDefinitionShape> {
-  const { kind, name, digest, approved, rejected, seenAt } = definition;
+  const { kind, name, digest, approved, rejected, listedAt } = definition;
   const previousName = approved === null ? findRenamedFrom(definition) : undefined;
   const state = approved === null ? "new" : "changed";
   return {
@@ -91,7 +91,7 @@ function toPendingDefinition(definition: WaitingDefinition): Infer<typeof Pendin
     state: rejected ? "rejected" : state,
     digest,
     approved: approved?.digest ?? null,
-    seen: new Date(seenAt).toISOString(),
+    seen: new Date(listedAt).toISOString(),
     changes: changesOf(definition).map((change) => ({ ...change })),
     flags: [...flagsOf(JSON.parse(definition.text))],
     ...(previousName !== undefined && { renamedFrom: previousName }),

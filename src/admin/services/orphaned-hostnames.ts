@@ -30,7 +30,7 @@ export async function findOrphanedHostname(
   const record = await owner.policy.read(owner.entry === null);
   if (!record || mergeDocuments([owner.tenant.base, record.effective]).hostnames?.includes(hostname)) return undefined;
   const { revision } = record;
-  const isOpen = claim.basis >= revision;
+  const isOpen = claim.tenantRevision >= revision;
   if (isOpen && claim.age < ABANDONED_AFTER_MS) return undefined;
   return async () => {
     await directory.releaseHostname(hostname, ref, isOpen ? await owner.policy.fence(revision) : revision);

@@ -40,9 +40,9 @@ export const resultStore: Store<ResultMethods> = {
   name: "results",
   methods: { put: { idempotent: true }, getInfo: { idempotent: true }, get: { idempotent: true } },
   migrations: [
-    `CREATE TABLE results (id TEXT NOT NULL, part INTEGER NOT NULL, owner TEXT NOT NULL, tool TEXT NOT NULL,
-       bytes INTEGER NOT NULL, until INTEGER NOT NULL, body BLOB NOT NULL, principal TEXT NOT NULL, PRIMARY KEY (id, part))`,
-    "CREATE INDEX results_by_end ON results (until)",
+    `CREATE TABLE results (id TEXT NOT NULL, position INTEGER NOT NULL, owner TEXT NOT NULL, tool TEXT NOT NULL,
+       bytes INTEGER NOT NULL, expires INTEGER NOT NULL, body BLOB NOT NULL, principal TEXT NOT NULL, PRIMARY KEY (id, position))`,
+    "CREATE INDEX results_by_expiry ON results (expires)",
     // Covers everything that is counted: in the row, columns after the body are a megabyte away.
     "CREATE INDEX results_by_principal ON results (principal, id, bytes)",
   ],
@@ -53,8 +53,8 @@ export const resultStore: Store<ResultMethods> = {
       get: (id, owner) => getResult(host, id, owner),
     },
     alarm: async (now) => {
-      host.sql.exec("DELETE FROM results WHERE until <= ?", now);
-      const { at } = host.sql.exec<{ at: number | null }>("SELECT min(until) AS at FROM results").one();
+      host.sql.exec("DELETE FROM results WHERE expires <= ?", now);
+      const { at } = host.sql.exec<{ at: number | null }>("SELECT min(expires) AS at FROM results").one();
       return at ?? undefined;
     },
   }),
@@ -83,7 +83,7 @@ function putResult(
   for (let from = 0; from < byteLength; from += CHUNK_BYTES) {
     const chunk = body.slice(from, from + CHUNK_BYTES).buffer;
     const row = [id, from, owner, tool, chunk.byteLength, expiresAt, chunk, principal];
-    const columns = "id, part, owner, tool, bytes, until, body, principal";
+    const columns = "id, position, owner, tool, bytes, expires, body, principal";
     sql.exec(`INSERT INTO results (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, ...row);
   }
   host.scheduleAlarm(expiresAt);
@@ -108,12 +108,12 @@ function evictToFit(sql: SqlStorage, needed: number, { where, bindings, limits }
 }
 
 function getResultInfo(host: StoreHost, id: string, owner: string): ReturnType<ResultMethods["getInfo"]> {
-  const query = "SELECT tool, sum(bytes) AS bytes FROM results WHERE id = ? AND owner = ? AND until > ? GROUP BY id";
+  const query = "SELECT tool, sum(bytes) AS bytes FROM results WHERE id = ? AND owner = ? AND expires > ? GROUP BY id";
   return host.sql.exec<{ tool: string; bytes: number }>(query, id, owner, host.now()).toArray()[0];
 }
 
 function getResult(host: StoreHost, id: string, owner: string): ReturnType<ResultMethods["get"]> {
-  const query = "SELECT tool, body FROM results WHERE id = ? AND owner = ? AND until > ? ORDER BY part";
+  const query = "SELECT tool, body FROM results WHERE id = ? AND owner = ? AND expires > ? ORDER BY position";
   const rows = host.sql.exec<{ tool: string; body: ArrayBuffer }>(query, id, owner, host.now()).toArray();
   const [first] = rows;
   if (!first) return undefined;

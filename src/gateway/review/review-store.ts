@@ -52,7 +52,7 @@ export interface WaitingDefinition {
   readonly unlisted: readonly { readonly name: string; readonly text: string }[];
   readonly rejected: boolean;
   /** Milliseconds since the epoch. */
-  readonly seenAt: number;
+  readonly listedAt: number;
 }
 
 export interface WaitingPage {
@@ -89,11 +89,11 @@ interface ReviewRow {
   kind: string;
   name: string;
   position: number | null;
-  approved: string | null;
+  approved_text: string | null;
   approved_digest: string | null;
-  seen: string | null;
-  seen_digest: string;
-  seen_at: number;
+  listed_text: string | null;
+  listed_digest: string;
+  listed_at: number;
   rejected_digest: string | null;
 }
 
@@ -110,9 +110,9 @@ export const reviewStore: Store<ReviewMethods, TenantHost> = {
   migrations: [
     // The text columns come last, so that frequent queries do not read them.
     `CREATE TABLE upstream_reviews (upstream TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, position INTEGER,
-       seen_digest TEXT NOT NULL, seen_at INTEGER NOT NULL, approved_digest TEXT, rejected_digest TEXT,
-       approved TEXT, seen TEXT, PRIMARY KEY (upstream, kind, name))`,
-    "CREATE INDEX upstream_reviews_by_digest ON upstream_reviews (upstream, seen_digest)",
+       listed_digest TEXT NOT NULL, listed_at INTEGER NOT NULL, approved_digest TEXT, rejected_digest TEXT,
+       approved_text TEXT, listed_text TEXT, PRIMARY KEY (upstream, kind, name))`,
+    "CREATE INDEX upstream_reviews_by_digest ON upstream_reviews (upstream, listed_digest)",
     "CREATE TABLE upstream_review_generations (upstream TEXT PRIMARY KEY, generation INTEGER NOT NULL) WITHOUT ROWID",
   ],
   open: (host) => ({
@@ -166,26 +166,26 @@ function recordListedRows(
   nextGeneration(host, id);
   if (!syncListedRows(host, id, { definitions, unread })) return "stored";
   // A definition without a decision is deleted when it is no longer listed.
-  sql.exec("DELETE FROM upstream_reviews WHERE upstream = ? AND position IS NULL AND approved IS NULL", id);
+  sql.exec("DELETE FROM upstream_reviews WHERE upstream = ? AND position IS NULL AND approved_text IS NULL", id);
   const oldest = `DELETE FROM upstream_reviews WHERE rowid IN (SELECT rowid FROM upstream_reviews
-    WHERE upstream = ? ORDER BY position IS NULL, seen_at DESC LIMIT -1 OFFSET ${MAX_REVIEWED})`;
+    WHERE upstream = ? ORDER BY position IS NULL, listed_at DESC LIMIT -1 OFFSET ${MAX_REVIEWED})`;
   sql.exec(oldest, id);
   if (!isFull(sql)) return "stored";
   // Reviews of disabled upstreams are kept only while there is room.
   sql.exec("DELETE FROM upstream_reviews WHERE upstream NOT IN (SELECT id FROM upstreams)");
   if (!isFull(sql)) return "stored";
-  sql.exec("DELETE FROM upstream_reviews WHERE upstream = ? AND approved IS NULL", id);
-  sql.exec("UPDATE upstream_reviews SET seen = NULL, seen_digest = approved_digest WHERE upstream = ?", id);
+  sql.exec("DELETE FROM upstream_reviews WHERE upstream = ? AND approved_text IS NULL", id);
+  sql.exec("UPDATE upstream_reviews SET listed_text = NULL, listed_digest = approved_digest WHERE upstream = ?", id);
   return "full";
 }
 
 function isFull(sql: SqlStorage): boolean {
-  const query = `SELECT sum(coalesce(octet_length(approved), 0) + coalesce(octet_length(seen), 0)) AS size
+  const query = `SELECT sum(coalesce(octet_length(approved_text), 0) + coalesce(octet_length(listed_text), 0)) AS size
     FROM upstream_reviews`;
   return (sql.exec<{ size: number | null }>(query).one().size ?? 0) > MAX_REVIEWED_BYTES;
 }
 
-type KnownRow = Pick<ReviewRow, "kind" | "name" | "position" | "seen_digest" | "approved_digest">;
+type KnownRow = Pick<ReviewRow, "kind" | "name" | "position" | "listed_digest" | "approved_digest">;
 
 /** Returns false if nothing changed, and then writes nothing. */
 function syncListedRows(
@@ -194,7 +194,7 @@ function syncListedRows(
   { definitions, unread = [] }: Pick<ListedDefinitions, "definitions" | "unread">,
 ): boolean {
   const { sql } = host;
-  const query = "SELECT kind, name, position, seen_digest, approved_digest FROM upstream_reviews WHERE upstream = ?";
+  const query = "SELECT kind, name, position, listed_digest, approved_digest FROM upstream_reviews WHERE upstream = ?";
   const keyOf = ({ kind, name }: Pick<ListedDefinition, "kind" | "name">) => `${kind} ${name}`;
   const known = new Map(
     sql
@@ -203,17 +203,17 @@ function syncListedRows(
       .map((row) => [keyOf(row), row]),
   );
   const updatePosition = "UPDATE upstream_reviews SET position = ? WHERE upstream = ? AND kind = ? AND name = ?";
-  const upsert = `INSERT INTO upstream_reviews (upstream, kind, name, position, seen_digest, seen_at, seen)
+  const upsert = `INSERT INTO upstream_reviews (upstream, kind, name, position, listed_digest, listed_at, listed_text)
     VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET position = excluded.position,
-    seen_digest = excluded.seen_digest, seen_at = excluded.seen_at, seen = excluded.seen`;
+    listed_digest = excluded.listed_digest, listed_at = excluded.listed_at, listed_text = excluded.listed_text`;
   let writes = 0;
   for (const [position, one] of definitions.entries()) {
     const { kind, name, digest, text } = one;
     const row = known.get(keyOf(one));
     known.delete(keyOf(one));
-    if (row?.seen_digest === digest && row.position === position) continue;
+    if (row?.listed_digest === digest && row.position === position) continue;
     writes += 1;
-    if (row?.seen_digest === digest) sql.exec(updatePosition, position, id, kind, name);
+    if (row?.listed_digest === digest) sql.exec(updatePosition, position, id, kind, name);
     // An approved text stays as it was written, and needs no second copy.
     else sql.exec(upsert, id, kind, name, position, digest, host.now(), row?.approved_digest === digest ? null : text);
   }
@@ -226,13 +226,13 @@ function syncListedRows(
 }
 
 /** Listed now, and different from what was approved. */
-const IS_WAITING = "position IS NOT NULL AND seen IS NOT NULL";
+const IS_WAITING = "position IS NOT NULL AND listed_text IS NOT NULL";
 
 function readState(sql: SqlStorage, id: string): ReviewState {
-  const approved = `SELECT kind, approved AS text FROM upstream_reviews
-    WHERE upstream = ? AND position IS NOT NULL AND approved IS NOT NULL ORDER BY position`;
+  const approved = `SELECT kind, approved_text AS text FROM upstream_reviews
+    WHERE upstream = ? AND position IS NOT NULL AND approved_text IS NOT NULL ORDER BY position`;
   const count = `SELECT count(*) AS waiting FROM upstream_reviews
-    WHERE upstream = ? AND ${IS_WAITING} AND rejected_digest IS NOT seen_digest`;
+    WHERE upstream = ? AND ${IS_WAITING} AND rejected_digest IS NOT listed_digest`;
   return {
     generation: generationOf(sql, id),
     approved: sql.exec<{ kind: string; text: string }>(approved, id).toArray(),
@@ -252,16 +252,25 @@ function listWaitingRows(
   let next = page.after;
   for (const row of sql.exec<ReviewRow>(query, id, page.after)) {
     if (items.length === page.limit || bytes > MAX_PAGE_BYTES) return { items, next };
-    const { kind, name, approved, approved_digest, seen: text, seen_digest, seen_at, rejected_digest } = row;
+    const {
+      kind,
+      name,
+      approved_text: approved,
+      approved_digest,
+      listed_text: text,
+      listed_digest,
+      listed_at,
+      rejected_digest,
+    } = row;
     const item = {
       kind,
       name,
-      digest: seen_digest,
+      digest: listed_digest,
       text: text ?? "",
       approved: approved === null || approved_digest === null ? null : { digest: approved_digest, text: approved },
       unlisted: approved === null ? findRemoved(sql, id, kind, text ?? "") : [],
-      rejected: rejected_digest === seen_digest,
-      seenAt: seen_at,
+      rejected: rejected_digest === listed_digest,
+      listedAt: listed_at,
     };
     items.push(item);
     bytes += item.text.length + (approved?.length ?? 0);
@@ -272,22 +281,26 @@ function listWaitingRows(
 
 /** Only texts of similar length: others cannot be the same definition under another name. */
 function findRemoved(sql: SqlStorage, id: string, kind: string, text: string): WaitingDefinition["unlisted"] {
-  const query = `SELECT name, approved AS text FROM upstream_reviews WHERE upstream = ? AND kind = ? AND position IS NULL
-    AND approved IS NOT NULL AND abs(length(approved) - ?) < 512 LIMIT 5`;
+  const query = `SELECT name, approved_text AS text FROM upstream_reviews WHERE upstream = ? AND kind = ? AND position IS NULL
+    AND approved_text IS NOT NULL AND abs(length(approved_text) - ?) < 512 LIMIT 5`;
   return sql.exec<{ name: string; text: string }>(query, id, kind, text.length).toArray();
 }
 
 /** Already decided this way: a caller that lost the answer repeats its decision. */
 const IS_DECIDED = {
-  approve: "position IS NOT NULL AND seen IS NULL AND approved_digest = seen_digest",
-  reject: `${IS_WAITING} AND rejected_digest = seen_digest`,
+  approve: "position IS NOT NULL AND listed_text IS NULL AND approved_digest = listed_digest",
+  reject: `${IS_WAITING} AND rejected_digest = listed_digest`,
 } as const satisfies Readonly<Record<ReviewVerdict, string>>;
 
 function decide(host: TenantHost, { id, verdict, digests }: Decision, actor: Actor) {
   const { sql } = host;
   const findRows = (digest: string, which: string) =>
     sql
-      .exec<ReviewRow>(`SELECT * FROM upstream_reviews WHERE upstream = ? AND seen_digest = ? AND ${which}`, id, digest)
+      .exec<ReviewRow>(
+        `SELECT * FROM upstream_reviews WHERE upstream = ? AND listed_digest = ? AND ${which}`,
+        id,
+        digest,
+      )
       .toArray();
   const isDecided = (digest: string) => findRows(digest, IS_DECIDED[verdict]).length > 0;
   const matches = digests.map((digest) => ({ digest, rows: findRows(digest, IS_WAITING) }));
@@ -295,14 +308,18 @@ function decide(host: TenantHost, { id, verdict, digests }: Decision, actor: Act
   if (unknown.length > 0 || digests.every(isDecided)) return { unknown };
   const set =
     verdict === "approve"
-      ? "approved = seen, approved_digest = seen_digest, seen = NULL, rejected_digest = NULL"
-      : "rejected_digest = seen_digest";
+      ? "approved_text = listed_text, approved_digest = listed_digest, listed_text = NULL, rejected_digest = NULL"
+      : "rejected_digest = listed_digest";
   for (const { digest } of matches) {
-    sql.exec(`UPDATE upstream_reviews SET ${set} WHERE upstream = ? AND seen_digest = ? AND ${IS_WAITING}`, id, digest);
+    sql.exec(
+      `UPDATE upstream_reviews SET ${set} WHERE upstream = ? AND listed_digest = ? AND ${IS_WAITING}`,
+      id,
+      digest,
+    );
   }
   const all = matches.flatMap(({ rows }) => rows);
   const before = all.map(({ kind, name, approved_digest: digest }) => ({ kind, name, digest }));
-  const after = all.map(({ kind, name, seen_digest: digest }) => ({ kind, name, digest }));
+  const after = all.map(({ kind, name, listed_digest: digest }) => ({ kind, name, digest }));
   host.record(actor, `upstream.${verdict}`, `upstream ${id}`, { before, after });
   nextGeneration(host, id);
   return { unknown: [] };

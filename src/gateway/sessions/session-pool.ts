@@ -110,8 +110,8 @@ export async function acquireLink(options: AcquireOptions): Promise<LinkHandle> 
   if ("pooled" in claim) return createHandle(claim.pooled, options);
   switch (claim.state) {
     case "shared": {
-      const { tag, session, times } = claim;
-      const nextId = createIdCounter((times * IDS_PER_ISOLATE) % MAX_ID);
+      const { tag, session, uses } = claim;
+      const nextId = createIdCounter((uses * IDS_PER_ISOLATE) % MAX_ID);
       const sharedSession = createSession(options, { session }, nextId);
       dropHandshakeData(sharedSession);
       return createHandle(poolSharedSession(sharedSession, { tag, askedAt }, options), options);

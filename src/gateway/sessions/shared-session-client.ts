@@ -17,7 +17,7 @@ import {
 import type { SessionClaimResult, UpstreamObject } from "./upstream-object.ts";
 
 export type SharedSessionClaim =
-  | { readonly state: "shared"; readonly tag: string; readonly session: Session2025; readonly times: number }
+  | { readonly state: "shared"; readonly tag: string; readonly session: Session2025; readonly uses: number }
   | { readonly state: "make"; readonly tag: string }
   | { readonly state: "wait" | "alone" };
 
@@ -63,9 +63,9 @@ export class SharedSessionClient {
       );
       if ("ring" in claimed) this.#ring = await getSessionKeyRing(env, claimed.ring);
       if (claimed.state !== "shared") return claimed;
-      const { tag, sealed, times } = claimed;
+      const { tag, sealed, uses } = claimed;
       const stored = await unsealStoredSession(this.#ring, this.#name, { key, tag, sealed });
-      if (stored && tag !== staleTag) return { state: "shared", tag, session: stored.session, times };
+      if (stored && tag !== staleTag) return { state: "shared", tag, session: stored.session, uses };
       await (stored ? this.suspect(tag) : this.invalidate(tag));
     }
     return { state: "alone" };

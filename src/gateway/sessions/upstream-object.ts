@@ -38,7 +38,7 @@ export type SessionClaimResult =
       readonly tag: string;
       readonly ring: KeyRing;
       readonly sealed: string;
-      readonly times: number;
+      readonly uses: number;
     }
   | { readonly state: "make"; readonly tag: string; readonly ring: KeyRing }
   | { readonly state: "wait" | "alone" };
@@ -73,20 +73,20 @@ const MAX_LIFETIME_MS = MAX_UNREPORTED_MS + QUESTION_MS + GRACE_MS;
 export const MAX_SESSIONS_PER_OWNER = 500;
 export const MAX_SESSIONS_PER_UPSTREAM = 5000;
 /** How often to try to end a session at an unreachable upstream. */
-const MAX_TRIES = 3;
+const MAX_END_ATTEMPTS = 3;
 const RETRY_MS = 60_000;
 const END_BATCH = 20;
 
 /**
- * Versioned: never edit a released entry. `sealed` is null while an isolate opens the session. `tries` above 0 means
+ * Versioned: never edit a released entry. `sealed` is null while an isolate opens the session. `end_attempts` above 0 means
  * that the session is over.
  */
 export const UPSTREAM_MIGRATIONS: readonly string[] = [
-  `CREATE TABLE held_sessions (tag TEXT PRIMARY KEY, key TEXT NOT NULL, owner TEXT NOT NULL, sealed TEXT,
-     until INTEGER NOT NULL, times INTEGER NOT NULL DEFAULT 0, tries INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID`,
-  "CREATE INDEX held_sessions_by_key ON held_sessions (key)",
-  "CREATE INDEX held_sessions_by_owner ON held_sessions (owner)",
-  "CREATE INDEX held_sessions_by_end ON held_sessions (until)",
+  `CREATE TABLE sessions (tag TEXT PRIMARY KEY, key TEXT NOT NULL, owner TEXT NOT NULL, sealed TEXT,
+     expires INTEGER NOT NULL, uses INTEGER NOT NULL DEFAULT 0, end_attempts INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID`,
+  "CREATE INDEX sessions_by_key ON sessions (key)",
+  "CREATE INDEX sessions_by_owner ON sessions (owner)",
+  "CREATE INDEX sessions_by_expiry ON sessions (expires)",
 ];
 
 interface Row {
@@ -94,9 +94,9 @@ interface Row {
   tag: string;
   key: string;
   sealed: string | null;
-  until: number;
-  times: number;
-  tries: number;
+  expires: number;
+  uses: number;
+  end_attempts: number;
 }
 
 /** The ring belongs to this object: a tenant's ring is deleted with the tenant, before its last session has ended. */
@@ -128,19 +128,19 @@ export class UpstreamObject extends DurableObject {
       const now = Date.now();
       this.#clampTimes(now);
       const row = this.#findLive(key);
-      if (row && isUnexpired(row.until, row.sealed === null ? CREATE_TIMEOUT_MS : MAX_LIFETIME_MS, now)) {
+      if (row && isUnexpired(row.expires, row.sealed === null ? CREATE_TIMEOUT_MS : MAX_LIFETIME_MS, now)) {
         if (row.sealed === null) return { state: "wait" };
         this.#extend(row.tag, callMs);
-        this.#sql.exec("UPDATE held_sessions SET times = times + 1 WHERE tag = ?", row.tag);
-        return { state: "shared", tag: row.tag, ring, sealed: row.sealed, times: row.times + 1 };
+        this.#sql.exec("UPDATE sessions SET uses = uses + 1 WHERE tag = ?", row.tag);
+        return { state: "shared", tag: row.tag, ring, sealed: row.sealed, uses: row.uses + 1 };
       }
       // An expired session is not handed out, even if it has not been ended yet.
       if (row) this.#expire(row);
       if (this.#isFull(owner)) return { state: "alone" };
       const tag = crypto.randomUUID();
-      const until = now + CREATE_TIMEOUT_MS;
-      this.#sql.exec("INSERT INTO held_sessions (tag, key, owner, until) VALUES (?, ?, ?, ?)", tag, key, owner, until);
-      this.#alarmScheduler.schedule(until);
+      const expires = now + CREATE_TIMEOUT_MS;
+      this.#sql.exec("INSERT INTO sessions (tag, key, owner, expires) VALUES (?, ?, ?, ?)", tag, key, owner, expires);
+      this.#alarmScheduler.schedule(expires);
       return { state: "make", tag, ring };
     });
   }
@@ -148,7 +148,7 @@ export class UpstreamObject extends DurableObject {
   /** Returns false if another session has replaced it. */
   async store({ key, tag }: SessionRef, sealed: string, callMs: number): Promise<boolean> {
     if (this.#findLive(key)?.tag !== tag) return false;
-    this.#sql.exec("UPDATE held_sessions SET sealed = ? WHERE tag = ?", sealed, tag);
+    this.#sql.exec("UPDATE sessions SET sealed = ? WHERE tag = ?", sealed, tag);
     this.#extend(tag, callMs);
     return true;
   }
@@ -156,19 +156,19 @@ export class UpstreamObject extends DurableObject {
   /** Returns false if the session is over and must not be used any more. */
   async touch({ key, tag }: SessionRef, callMs: number): Promise<boolean> {
     const row = this.#findLive(key);
-    if (row?.tag !== tag || row.until <= Date.now()) return false;
+    if (row?.tag !== tag || row.expires <= Date.now()) return false;
     this.#extend(tag, callMs);
     return true;
   }
 
   /** The upstream does not know the session, or it could not be opened. A newer session with this key stays. */
   async invalidate({ tag }: SessionRef): Promise<void> {
-    if (this.#endContext) this.#sql.exec("DELETE FROM held_sessions WHERE tag = ?", tag);
+    if (this.#endContext) this.#sql.exec("DELETE FROM sessions WHERE tag = ?", tag);
   }
 
   /** The upstream may not know the session. It is not handed out any more, and is ended when no isolate uses it. */
   async suspect({ tag }: SessionRef): Promise<void> {
-    const update = "UPDATE held_sessions SET tries = 1 WHERE tag = ? AND tries = 0 AND sealed IS NOT NULL";
+    const update = "UPDATE sessions SET end_attempts = 1 WHERE tag = ? AND end_attempts = 0 AND sealed IS NOT NULL";
     if (this.#endContext) this.#sql.exec(update, tag);
   }
 
@@ -176,17 +176,21 @@ export class UpstreamObject extends DurableObject {
     this.#alarmScheduler.clear();
     if (!this.#endContext) return;
     const now = Date.now();
-    // A session that is being opened has no id here, so it cannot be ended. After MAX_TRIES a session is left for the
+    // A session that is being opened has no id here, so it cannot be ended. After MAX_END_ATTEMPTS a session is left for the
     // upstream to forget.
-    this.#sql.exec("DELETE FROM held_sessions WHERE until <= ? AND (sealed IS NULL OR tries >= ?)", now, MAX_TRIES);
+    this.#sql.exec(
+      "DELETE FROM sessions WHERE expires <= ? AND (sealed IS NULL OR end_attempts >= ?)",
+      now,
+      MAX_END_ATTEMPTS,
+    );
     const due = this.#sql
-      .exec<Row>("SELECT * FROM held_sessions WHERE until <= ? ORDER BY until LIMIT ?", now, END_BATCH)
+      .exec<Row>("SELECT * FROM sessions WHERE expires <= ? ORDER BY expires LIMIT ?", now, END_BATCH)
       .toArray();
     // Written before the attempt: the session is not handed out any more, and a lost attempt is repeated.
     for (const row of due) this.#expire(row, now + RETRY_MS);
     const ended = due.length === 0 ? [] : await this.#end(due, this.#endContext);
-    for (const tag of ended) this.#sql.exec("DELETE FROM held_sessions WHERE tag = ?", tag);
-    const { next } = this.#sql.exec<{ next: number | null }>("SELECT min(until) AS next FROM held_sessions").one();
+    for (const tag of ended) this.#sql.exec("DELETE FROM sessions WHERE tag = ?", tag);
+    const { next } = this.#sql.exec<{ next: number | null }>("SELECT min(expires) AS next FROM sessions").one();
     if (next !== null) this.#alarmScheduler.schedule(Math.max(next, Date.now()));
     else await this.#deleteAll();
   }
@@ -222,30 +226,30 @@ export class UpstreamObject extends DurableObject {
   /** The session of this key that is in use or being opened. */
   #findLive(key: string): Row | undefined {
     if (!this.#endContext) return undefined;
-    return this.#sql.exec<Row>("SELECT * FROM held_sessions WHERE key = ? AND tries = 0", key).toArray()[0];
+    return this.#sql.exec<Row>("SELECT * FROM sessions WHERE key = ? AND end_attempts = 0", key).toArray()[0];
   }
 
   /** Repairs end times far in the future, left by a clock that was ahead and has been corrected. */
   #clampTimes(now: number): void {
     const latest = now + MAX_LIFETIME_MS;
-    this.#sql.exec("UPDATE held_sessions SET until = ?1 WHERE until > ?1", latest);
+    this.#sql.exec("UPDATE sessions SET expires = ?1 WHERE expires > ?1", latest);
   }
 
   #extend(tag: string, callMs: number): void {
-    const until = Date.now() + MAX_UNREPORTED_MS + callMs + GRACE_MS;
-    this.#sql.exec("UPDATE held_sessions SET until = max(until, ?) WHERE tag = ?", until, tag);
-    this.#alarmScheduler.schedule(until);
+    const expires = Date.now() + MAX_UNREPORTED_MS + callMs + GRACE_MS;
+    this.#sql.exec("UPDATE sessions SET expires = max(expires, ?) WHERE tag = ?", expires, tag);
+    this.#alarmScheduler.schedule(expires);
   }
 
   /** Marks the session as over, to be ended at the upstream at this time. Default: at once. */
   #expire({ tag, sealed }: Row, at = Date.now()): void {
-    if (sealed === null) this.#sql.exec("DELETE FROM held_sessions WHERE tag = ?", tag);
-    else this.#sql.exec("UPDATE held_sessions SET tries = tries + 1, until = ? WHERE tag = ?", at, tag);
+    if (sealed === null) this.#sql.exec("DELETE FROM sessions WHERE tag = ?", tag);
+    else this.#sql.exec("UPDATE sessions SET end_attempts = end_attempts + 1, expires = ? WHERE tag = ?", at, tag);
     this.#alarmScheduler.schedule(at);
   }
 
   #isFull(owner: string): boolean {
-    const count = "SELECT count(*) AS all_of_them, count(*) FILTER (WHERE owner = ?) AS own FROM held_sessions";
+    const count = "SELECT count(*) AS all_of_them, count(*) FILTER (WHERE owner = ?) AS own FROM sessions";
     const counts = this.#sql.exec<{ all_of_them: number; own: number }>(count, owner).one();
     return counts.all_of_them >= MAX_SESSIONS_PER_UPSTREAM || counts.own >= MAX_SESSIONS_PER_OWNER;
   }

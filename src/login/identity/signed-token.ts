@@ -30,7 +30,7 @@ export async function createSignedToken({
   audience,
   scopes,
 }: IdentityTokenRequest): Promise<IdentityToken> {
-  const { issuer: idp, subject: sub, home: iss, email, name, groups, expires } = person;
+  const { issuer: idp, subject: sub, tenantIssuer: iss, email, name, groups, expires } = person;
   if (iss === undefined) throw new IdentityError("stored");
   const { kid, key } = await getSigner(context);
   const iat = Math.floor(Date.now() / 1000);

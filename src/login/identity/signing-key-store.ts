@@ -33,10 +33,10 @@ interface KeyRow {
 }
 
 export const signingKeyStore: Store<SigningKeyMethods, TenantHost> = {
-  name: "login_keys",
+  name: "login-signing-keys",
   methods: { getSigningKey: {}, listPublicKeys: { idempotent: true } },
   migrations: [
-    `CREATE TABLE login_keys (kid TEXT PRIMARY KEY, public TEXT NOT NULL, private TEXT NOT NULL,
+    `CREATE TABLE login_signing_keys (kid TEXT PRIMARY KEY, public TEXT NOT NULL, private TEXT NOT NULL,
        created INTEGER NOT NULL) WITHOUT ROWID`,
   ],
   open: (host) => ({
@@ -52,7 +52,9 @@ export const signingKeyStore: Store<SigningKeyMethods, TenantHost> = {
 
 /** The newest first. */
 function rowsOf({ sql }: TenantHost): readonly KeyRow[] {
-  return sql.exec<KeyRow>("SELECT kid, public, private, created FROM login_keys ORDER BY created DESC, kid").toArray();
+  return sql
+    .exec<KeyRow>("SELECT kid, public, private, created FROM login_signing_keys ORDER BY created DESC, kid")
+    .toArray();
 }
 
 async function getSigningKey(host: TenantHost): Promise<SigningKey | "unset"> {
@@ -104,12 +106,12 @@ async function addKey(host: TenantHost, ring: KeyRing, { newest, isNeeded }: New
   host.transaction(() => {
     // A concurrent call may have added a key.
     if (rowsOf(host)[0]?.kid !== newest || host.deletion.isClosed()) return;
-    if (isNeeded) host.sql.exec("UPDATE login_keys SET created = 0");
+    if (isNeeded) host.sql.exec("UPDATE login_signing_keys SET created = 0");
     const created = host.now() - (isNeeded ? PUBLISH_AHEAD_MS : 0);
-    const insert = "INSERT INTO login_keys (kid, public, private, created) VALUES (?, ?, ?, ?)";
+    const insert = "INSERT INTO login_signing_keys (kid, public, private, created) VALUES (?, ?, ?, ?)";
     host.sql.exec(insert, kid, jwk, sealed, created);
-    const newestKids = "SELECT kid FROM login_keys ORDER BY created DESC, kid LIMIT ?";
-    host.sql.exec(`DELETE FROM login_keys WHERE kid NOT IN (${newestKids})`, MAX_KEYS);
+    const newestKids = "SELECT kid FROM login_signing_keys ORDER BY created DESC, kid LIMIT ?";
+    host.sql.exec(`DELETE FROM login_signing_keys WHERE kid NOT IN (${newestKids})`, MAX_KEYS);
   });
 }
 

@@ -28,7 +28,7 @@ export function principalOfGrant(host: TenantHost, hash: string, { mode, auth }:
   const login = auth?.login;
   if (!login || !acceptsTokens(mode)) return null;
   const query =
-    "SELECT g.*, a.expires AS until FROM login_access a JOIN login_kept g ON g.id = a.grant_id WHERE a.hash = ?";
+    "SELECT g.*, a.expires AS until FROM login_access_tokens a JOIN login_active_grants g ON g.id = a.grant_id WHERE a.hash = ?";
   const [row] = host.sql.exec<GrantRow & { until: number }>(query, hash).toArray();
   if (!row || row.until <= host.now()) return null;
   const { person, scopes: consented, id, client } = toGrant(row);
@@ -50,7 +50,7 @@ function toPerson(
   return {
     ...toPrincipal(principal, person, visibleNames),
     grant: id,
-    home: row.home,
+    tenantIssuer: row.tenant_issuer,
     resource,
     ...((narrowing.allow ?? (narrowing.toolsOnly || narrowing.deny.length > 0)) && { narrowing }),
   };

@@ -6,7 +6,7 @@ import type { TenantHost } from "../../tenants/object/tenant-host.ts";
 import { toGrant, type GrantRow } from "./login-records.ts";
 
 /** The code is useless without the grant, and is deleted when it expires. */
-const GRANT_TABLES = ["login_access", "login_refresh"] as const;
+const GRANT_TABLES = ["login_access_tokens", "login_refresh_tokens"] as const;
 /**
  * With more grants, all streams of the tenant are closed, whose clients reconnect, and the audit log names no more than
  * these.
@@ -20,7 +20,7 @@ type Bound = string | number;
  */
 export function findGrants(host: TenantHost, where: string, ...bindings: readonly Bound[]): GrantRow[] {
   const now = host.now();
-  const rows = host.sql.exec<GrantRow>(`SELECT * FROM login_kept WHERE ${where}`, ...bindings).toArray();
+  const rows = host.sql.exec<GrantRow>(`SELECT * FROM login_active_grants WHERE ${where}`, ...bindings).toArray();
   return rows.filter(({ expires }) => now < expires);
 }
 
@@ -53,11 +53,11 @@ export function endGrants(
 
 /**
  * Ends all grants of a client, perhaps those of a whole company. They are invalid at once and their rows are deleted
- * later (`login_removed`), because leases wait for this transaction. Call it within a transaction.
+ * later (`login_removed_clients`), because leases wait for this transaction. Call it within a transaction.
  */
 export function endClient(host: TenantHost, client: string, actor: Actor): WriteResult {
   const { sql } = host;
-  const fromClient = "FROM login_kept WHERE client = ?";
+  const fromClient = "FROM login_active_grants WHERE client = ?";
   const { grants, newest } = sql
     .exec<{ grants: number; newest: number | null }>(
       `SELECT count(*) AS grants, max(created) AS newest ${fromClient}`,
@@ -74,7 +74,7 @@ export function endClient(host: TenantHost, client: string, actor: Actor): Write
   host.record(actor, "login-client.remove", `login-client ${client}`, { before: { client, grants }, after: null });
   if (newest === null) return { state: "written", revision: host.revision(), leftMs: 0 };
   // Not earlier than the newest grant, so that a clock that was set back does not spare any.
-  const removed = "INSERT OR REPLACE INTO login_removed (client, at) VALUES (?, ?)";
+  const removed = "INSERT OR REPLACE INTO login_removed_clients (client, removed_at) VALUES (?, ?)";
   sql.exec(removed, client, Math.max(host.now(), newest));
   host.scheduleAlarm(host.now());
   let revision = 0;
@@ -86,19 +86,21 @@ export function endClient(host: TenantHost, client: string, actor: Actor): Write
 
 /** Creation time for a new grant: later than the removal of the same client. */
 export function nextGrantTime(host: TenantHost, client: string): number {
-  const [removed] = host.sql.exec<{ at: number }>("SELECT at FROM login_removed WHERE client = ?", client).toArray();
-  return Math.max(host.now(), removed ? removed.at + 1 : 0);
+  const [removed] = host.sql
+    .exec<{ removed_at: number }>("SELECT removed_at FROM login_removed_clients WHERE client = ?", client)
+    .toArray();
+  return Math.max(host.now(), removed ? removed.removed_at + 1 : 0);
 }
 
 /** Deletes some ended grants. Returns their number; fewer than `limit` means that none is left. */
 export function deleteEndedGrants({ sql }: TenantHost, now: number, limit: number): number {
   const ended = `SELECT id FROM login_grants WHERE expires <= ? UNION ALL
-    SELECT g.id FROM login_removed AS r CROSS JOIN login_grants AS g ON g.client = r.client AND g.created <= r.at LIMIT ?`;
+    SELECT g.id FROM login_removed_clients AS r CROSS JOIN login_grants AS g ON g.client = r.client AND g.created <= r.removed_at LIMIT ?`;
   const rows = sql.exec<{ id: string }>(ended, now, limit).toArray();
   for (const { id } of rows) {
-    sql.exec("DELETE FROM login_refresh WHERE grant_id = ?", id);
+    sql.exec("DELETE FROM login_refresh_tokens WHERE grant_id = ?", id);
     sql.exec("DELETE FROM login_grants WHERE id = ?", id);
   }
-  if (rows.length < limit) sql.exec("DELETE FROM login_removed");
+  if (rows.length < limit) sql.exec("DELETE FROM login_removed_clients");
   return rows.length;
 }

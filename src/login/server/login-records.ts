@@ -57,8 +57,8 @@ export interface Grant {
 export const LOGIN_MIGRATIONS: readonly string[] = [
   `CREATE TABLE login_clients (id TEXT PRIMARY KEY, metadata TEXT NOT NULL, fresh_until INTEGER NOT NULL,
      used_at INTEGER NOT NULL) WITHOUT ROWID`,
-  `CREATE TABLE login_grants (id TEXT PRIMARY KEY, client TEXT NOT NULL, client_name TEXT NOT NULL, digest TEXT NOT NULL,
-     principal TEXT NOT NULL, person TEXT NOT NULL, provider TEXT, key_hash TEXT, home TEXT NOT NULL, resource TEXT NOT NULL,
+  `CREATE TABLE login_grants (id TEXT PRIMARY KEY, client TEXT NOT NULL, client_name TEXT NOT NULL, client_digest TEXT NOT NULL,
+     principal TEXT NOT NULL, person TEXT NOT NULL, provider TEXT, key_hash TEXT, tenant_issuer TEXT NOT NULL, resource TEXT NOT NULL,
      profile TEXT, scopes TEXT, narrowing TEXT NOT NULL, created INTEGER NOT NULL, used_at INTEGER NOT NULL,
      confirmed_at INTEGER NOT NULL, expires INTEGER NOT NULL, sign_in_until INTEGER NOT NULL,
      claimed_until INTEGER NOT NULL DEFAULT 0, offline INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID`,
@@ -67,16 +67,16 @@ export const LOGIN_MIGRATIONS: readonly string[] = [
   "CREATE INDEX login_grants_expires ON login_grants (expires)",
   `CREATE TABLE login_codes (hash TEXT PRIMARY KEY, grant_id TEXT NOT NULL, redirect TEXT NOT NULL, challenge TEXT NOT NULL,
      expires INTEGER NOT NULL, redeemed INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID`,
-  "CREATE TABLE login_access (hash TEXT PRIMARY KEY, grant_id TEXT NOT NULL, expires INTEGER NOT NULL) WITHOUT ROWID",
-  "CREATE INDEX login_access_grant ON login_access (grant_id)",
-  `CREATE TABLE login_refresh (hash TEXT PRIMARY KEY, grant_id TEXT NOT NULL, created INTEGER NOT NULL, claimed_at INTEGER,
-     answer TEXT) WITHOUT ROWID`,
-  "CREATE INDEX login_refresh_grant ON login_refresh (grant_id, created)",
-  "CREATE INDEX login_access_expires ON login_access (expires)",
-  // A removed client's grants are invalid from then on and are deleted later: those with `created` up to `at`.
-  "CREATE TABLE login_removed (client TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID",
-  `CREATE VIEW login_kept AS SELECT * FROM login_grants AS g
-     WHERE NOT EXISTS (SELECT 1 FROM login_removed AS r WHERE r.client = g.client AND g.created <= r.at)`,
+  "CREATE TABLE login_access_tokens (hash TEXT PRIMARY KEY, grant_id TEXT NOT NULL, expires INTEGER NOT NULL) WITHOUT ROWID",
+  "CREATE INDEX login_access_tokens_grant ON login_access_tokens (grant_id)",
+  `CREATE TABLE login_refresh_tokens (hash TEXT PRIMARY KEY, grant_id TEXT NOT NULL, created INTEGER NOT NULL, used_at INTEGER,
+     sealed_tokens TEXT) WITHOUT ROWID`,
+  "CREATE INDEX login_refresh_tokens_grant ON login_refresh_tokens (grant_id, created)",
+  "CREATE INDEX login_access_tokens_expires ON login_access_tokens (expires)",
+  // A removed client's grants are invalid from then on and are deleted later: those with `created` up to `removed_at`.
+  "CREATE TABLE login_removed_clients (client TEXT PRIMARY KEY, removed_at INTEGER NOT NULL) WITHOUT ROWID",
+  `CREATE VIEW login_active_grants AS SELECT * FROM login_grants AS g
+     WHERE NOT EXISTS (SELECT 1 FROM login_removed_clients AS r WHERE r.client = g.client AND g.created <= r.removed_at)`,
   `CREATE TABLE login_sign_ins (nonce TEXT PRIMARY KEY, principal TEXT NOT NULL, record TEXT NOT NULL,
      expires INTEGER NOT NULL)`,
   "CREATE INDEX login_sign_ins_principal ON login_sign_ins (principal, expires, nonce)",
@@ -88,12 +88,12 @@ export interface GrantRow {
   id: string;
   client: string;
   client_name: string;
-  digest: string;
+  client_digest: string;
   principal: string;
   person: string;
   provider: string | null;
   key_hash: string | null;
-  home: string;
+  tenant_issuer: string;
   resource: string;
   profile: string | null;
   scopes: string | null;
@@ -110,7 +110,7 @@ export interface GrantRow {
 /** A grant to be added: `LoginMethods.addGrant` fills in the rest. */
 export interface NewGrant extends Omit<Grant, "created" | "usedAt" | "confirmedAt"> {
   /** The tenant's own issuer, under the URL at which the person reached it. */
-  readonly home: string;
+  readonly tenantIssuer: string;
   /** Sealed tokens of the provider; null: there are none. */
   readonly provider: string | null;
   /** Hash of the pasted key, with which the grant ends; null: none was pasted. */
@@ -127,7 +127,7 @@ export interface NewCode {
 export function toGrant(row: GrantRow): Grant {
   return {
     id: row.id,
-    client: { id: row.client, name: row.client_name, digest: row.digest },
+    client: { id: row.client, name: row.client_name, digest: row.client_digest },
     principal: row.principal,
     person: JSON.parse(row.person) as Grant["person"],
     resource: row.resource,

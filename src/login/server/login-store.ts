@@ -146,7 +146,7 @@ function createLoginMethods(host: TenantHost): LoginMethods {
     redeem: (request) => host.transaction(() => redeem(host, request)),
     refresh: (request) => host.transaction(() => refresh(host, request)),
     revoke: (hash, client) => {
-      const tokens = `SELECT grant_id FROM login_access WHERE hash = ?1 UNION SELECT grant_id FROM login_refresh WHERE hash = ?1`;
+      const tokens = `SELECT grant_id FROM login_access_tokens WHERE hash = ?1 UNION SELECT grant_id FROM login_refresh_tokens WHERE hash = ?1`;
       // The plus makes SQLite look up by the token: a client may have many grants.
       return end(`id IN (${tokens}) AND +client = ?2`, [hash, client], { name: client });
     },
@@ -226,18 +226,19 @@ function addGrant(host: TenantHost, grant: NewGrant, code: NewCode, takeSlot: ()
   if (sql.exec("SELECT 1 FROM login_grants WHERE id = ?", grant.id).toArray().length > 0) return "added";
   if (!takeSlot() || !host.hasCapacity() || host.revision() === 0) return "full";
   const { client, principal } = grant;
-  const olderGrants = "id IN (SELECT id FROM login_kept WHERE principal = ?1 ORDER BY used_at DESC LIMIT -1 OFFSET ?2)";
+  const olderGrants =
+    "id IN (SELECT id FROM login_active_grants WHERE principal = ?1 ORDER BY used_at DESC LIMIT -1 OFFSET ?2)";
   endGrants(host, findGrants(host, olderGrants, principal, MAX_GRANTS_PER_PERSON - 1), { name: "tenantry" }, false);
   const row = {
     id: grant.id,
     client: client.id,
     client_name: client.name,
-    digest: client.digest,
+    client_digest: client.digest,
     principal,
     person: JSON.stringify(grant.person),
     provider: grant.provider,
     key_hash: grant.keyHash,
-    home: grant.home,
+    tenant_issuer: grant.tenantIssuer,
     resource: grant.resource,
     profile: grant.profile,
     scopes: grant.scopes && JSON.stringify(grant.scopes),
@@ -283,16 +284,16 @@ function pruneLogin(host: TenantHost, now: number): number | undefined {
   const deleted = host.transaction(() => {
     const grantCount = deleteEndedGrants(host, now, PRUNE_BATCH);
     // Access tokens of a deleted grant are worthless and expire soon.
-    const expired = "SELECT hash FROM login_access WHERE expires <= ? LIMIT ?";
+    const expired = "SELECT hash FROM login_access_tokens WHERE expires <= ? LIMIT ?";
     const tokens = sql
-      .exec(`DELETE FROM login_access WHERE hash IN (${expired}) RETURNING hash`, now, PRUNE_BATCH)
+      .exec(`DELETE FROM login_access_tokens WHERE hash IN (${expired}) RETURNING hash`, now, PRUNE_BATCH)
       .toArray();
     sql.exec("DELETE FROM login_codes WHERE expires <= ?", now - REDEEMED_RETENTION_MS);
     sql.exec("DELETE FROM login_sign_ins WHERE expires <= ?", now);
     return Math.max(grantCount, tokens.length);
   });
   if (deleted === PRUNE_BATCH) return now;
-  const ends = `SELECT min(expires) AS at FROM login_grants UNION ALL SELECT min(expires) FROM login_access
+  const ends = `SELECT min(expires) AS at FROM login_grants UNION ALL SELECT min(expires) FROM login_access_tokens
     UNION ALL SELECT min(expires) + ${REDEEMED_RETENTION_MS} FROM login_codes UNION ALL SELECT min(expires) FROM login_sign_ins`;
   const { next } = sql.exec<{ next: number | null }>(`SELECT min(at) AS next FROM (${ends})`).one();
   return next === null ? undefined : Math.max(next, now + PRUNE_INTERVAL_MS);

@@ -344,7 +344,7 @@ async function allow(context: LoginContext, pending: PendingConsent, answer: URL
       client: { id: client.id, name: client.name, digest: client.digest },
       principal,
       person: signIn.person,
-      home: urls.issuer,
+      tenantIssuer: urls.issuer,
       provider: provider ? await sealProvider(tenantContext, id, provider) : null,
       keyHash: signIn.keyHash,
       resource,

@@ -72,24 +72,25 @@ async function refreshTokens(
     grantRequest,
   }: {
     readonly newTokens: NewTokenPair;
-    readonly grantRequest: Omit<TokenRefreshRequest, "oldHash" | "answer" | "maxConfirmedAgeMs">;
+    readonly grantRequest: Omit<TokenRefreshRequest, "oldHash" | "sealedTokens" | "maxConfirmedAgeMs">;
   },
 ): Promise<Response> {
   const ring = await keyRingOf(oldToken);
   const { access, refresh } = newTokens;
-  const answer = await seal(ring, PURPOSE, JSON.stringify({ access, refresh }));
+  const sealedTokens = await seal(ring, PURPOSE, JSON.stringify({ access, refresh }));
   const identityProvider = IDENTITY_PROVIDERS[context.login.via];
   const refreshRequest = {
     ...grantRequest,
     oldHash: await hashToken(oldToken),
-    answer,
+    sealedTokens,
     maxConfirmedAgeMs: identityProvider?.revalidate ? REVALIDATE_AFTER_MS : null,
   };
   const refreshed = await refreshWithRevalidation(context, refreshRequest, identityProvider);
   if (refreshed.state === "refused") throw await toTokenError(refreshed);
   if (refreshed.state === "wait") throw tooManyTokens(refreshed.until);
-  const unsealed = await unseal(ring, PURPOSE, refreshed.answer);
-  if (unsealed === undefined) throw new Error("an answer was sealed by another token than its own");
+  const unsealed = await unseal(ring, PURPOSE, refreshed.sealedTokens);
+  if (unsealed === undefined)
+    throw new Error("the tokens were sealed with another token than the one that they replace");
   return tokenResponse(JSON.parse(unsealed) as typeof newTokens, refreshed);
 }
 

@@ -61,14 +61,14 @@ export type RedeemResult = ({ readonly state: "issued" } & IssuedTokens) | Token
 export interface TokenRefreshRequest extends GrantRequest {
   readonly oldHash: string;
   /** The new tokens, sealed with a key that only a holder of the old token can derive. */
-  readonly answer: string;
+  readonly sealedTokens: string;
   /** Most time since the provider confirmed the person; null: the provider is not asked. */
   readonly maxConfirmedAgeMs: number | null;
 }
 
 export type TokenRefreshResult =
-  /** `answer` of the first of several simultaneous requests. */
-  | ({ readonly state: "issued"; readonly answer: string } & IssuedTokens)
+  /** `sealedTokens` of the first of several simultaneous requests. */
+  | ({ readonly state: "issued"; readonly sealedTokens: string } & IssuedTokens)
   /** The provider must be asked first. */
   | { readonly state: "confirm"; readonly grant: string }
   | { readonly state: "wait"; readonly until: number }
@@ -94,7 +94,7 @@ function checkGrant(
   if (toGrant(row).person.issuer !== voucher || (row.key_hash !== null && !useKey(host, row.key_hash))) {
     return rejectToken("the way in which the person signed in is closed: they have to sign in again");
   }
-  if (digest !== row.digest) return rejectToken("the client has changed since the person allowed it");
+  if (digest !== row.client_digest) return rejectToken("the client has changed since the person allowed it");
   if (resource !== null && resource !== row.resource)
     return rejectToken("it is for another resource", "invalid_target");
   return undefined;
@@ -119,7 +119,7 @@ export function redeem(host: TenantHost, request: RedeemRequest): RedeemResult {
   if (code.challenge !== request.challenge) return rejectToken("code_verifier is not the one of code_challenge");
   if (code.redeemed) {
     // A caller that repeats the request after a lost answer created these tokens, which no other party knows.
-    const same = "SELECT expires FROM login_access WHERE hash = ? AND grant_id = ?";
+    const same = "SELECT expires FROM login_access_tokens WHERE hash = ? AND grant_id = ?";
     const [issued] = sql.exec<{ expires: number }>(same, request.access, row.id).toArray();
     if (issued) return { state: "issued", grant: toGrant(row), expiresInMs: issued.expires - host.now() };
     return endStolenGrant(host, row, "the code was redeemed before, which ends what came of it");
@@ -138,20 +138,20 @@ export function redeem(host: TenantHost, request: RedeemRequest): RedeemResult {
 interface RefreshRow {
   [column: string]: SqlStorageValue;
   grant_id: string;
-  claimed_at: number | null;
-  answer: string | null;
+  used_at: number | null;
+  sealed_tokens: string | null;
 }
 
 export function refresh(host: TenantHost, request: TokenRefreshRequest): TokenRefreshResult {
   const { sql } = host;
   const now = host.now();
-  const query = "SELECT grant_id, claimed_at, answer FROM login_refresh WHERE hash = ?";
+  const query = "SELECT grant_id, used_at, sealed_tokens FROM login_refresh_tokens WHERE hash = ?";
   const [token] = sql.exec<RefreshRow>(query, request.oldHash).toArray();
   const row = token && findGrant(host, "id = ?", token.grant_id);
   if (!row || row.client !== request.client) return rejectToken("the refresh token is not known, or has ended");
   const rejection = checkGrant(host, row, request);
   if (rejection) return rejection;
-  if (token.claimed_at !== null) return repeatRefresh(host, row, token, request);
+  if (token.used_at !== null) return repeatRefresh(host, row, token, request);
   if (
     request.maxConfirmedAgeMs !== null &&
     row.provider !== null &&
@@ -159,25 +159,30 @@ export function refresh(host: TenantHost, request: TokenRefreshRequest): TokenRe
   ) {
     return { state: "confirm", grant: row.id };
   }
-  sql.exec("DELETE FROM login_access WHERE grant_id = ? AND expires <= ?", row.id, now);
+  sql.exec("DELETE FROM login_access_tokens WHERE grant_id = ? AND expires <= ?", row.id, now);
   const accessTokens = sql
-    .exec<{ expires: number }>("SELECT expires FROM login_access WHERE grant_id = ? ORDER BY expires", row.id)
+    .exec<{ expires: number }>("SELECT expires FROM login_access_tokens WHERE grant_id = ? ORDER BY expires", row.id)
     .toArray();
   const [firstToEnd] = accessTokens;
   if (firstToEnd && accessTokens.length >= MAX_ACCESS_TOKENS) return { state: "wait", until: firstToEnd.expires };
-  sql.exec("UPDATE login_refresh SET claimed_at = ?, answer = ? WHERE hash = ?", now, request.answer, request.oldHash);
-  return { state: "issued", answer: request.answer, ...issueTokens(host, row, request) };
+  sql.exec(
+    "UPDATE login_refresh_tokens SET used_at = ?, sealed_tokens = ? WHERE hash = ?",
+    now,
+    request.sealedTokens,
+    request.oldHash,
+  );
+  return { state: "issued", sealedTokens: request.sealedTokens, ...issueTokens(host, row, request) };
 }
 
 function repeatRefresh(
   host: TenantHost,
   row: GrantRow,
-  { claimed_at: at, answer }: RefreshRow,
+  { used_at: at, sealed_tokens: sealedTokens }: RefreshRow,
   request: TokenRefreshRequest,
 ): TokenRefreshResult {
-  if (at !== null && answer !== null && isUnexpired(at + REPLAY_WINDOW_MS, REPLAY_WINDOW_MS, host.now() - 1)) {
+  if (at !== null && sealedTokens !== null && isUnexpired(at + REPLAY_WINDOW_MS, REPLAY_WINDOW_MS, host.now() - 1)) {
     const lastsMs = Math.min(at + request.accessMs, row.sign_in_until) - host.now();
-    return { state: "issued", answer, grant: toGrant(row), expiresInMs: lastsMs };
+    return { state: "issued", sealedTokens, grant: toGrant(row), expiresInMs: lastsMs };
   }
   return endStolenGrant(host, row, "the refresh token was used before, which ends what came of it");
 }
@@ -191,17 +196,17 @@ function issueTokens(
   const now = host.now();
   const expires = Math.min(now + accessMs, row.sign_in_until);
   sql.exec("UPDATE login_grants SET used_at = ? WHERE id = ?", now, row.id);
-  sql.exec("INSERT INTO login_access (hash, grant_id, expires) VALUES (?, ?, ?)", access, row.id, expires);
-  sql.exec("INSERT INTO login_refresh (hash, grant_id, created) VALUES (?, ?, ?)", newRefresh, row.id, now);
-  // Their answers are no longer valid for any caller.
+  sql.exec("INSERT INTO login_access_tokens (hash, grant_id, expires) VALUES (?, ?, ?)", access, row.id, expires);
+  sql.exec("INSERT INTO login_refresh_tokens (hash, grant_id, created) VALUES (?, ?, ?)", newRefresh, row.id, now);
+  // Their sealed tokens are no longer valid for any caller.
   sql.exec(
-    "UPDATE login_refresh SET answer = NULL WHERE grant_id = ? AND claimed_at < ? AND answer IS NOT NULL",
+    "UPDATE login_refresh_tokens SET sealed_tokens = NULL WHERE grant_id = ? AND used_at < ? AND sealed_tokens IS NOT NULL",
     row.id,
     now - REPLAY_WINDOW_MS,
   );
   sql.exec(
-    `DELETE FROM login_refresh WHERE hash IN (SELECT hash FROM login_refresh WHERE grant_id = ? AND claimed_at IS NOT NULL
-       ORDER BY claimed_at DESC LIMIT -1 OFFSET ?)`,
+    `DELETE FROM login_refresh_tokens WHERE hash IN (SELECT hash FROM login_refresh_tokens WHERE grant_id = ? AND used_at IS NOT NULL
+       ORDER BY used_at DESC LIMIT -1 OFFSET ?)`,
     row.id,
     MAX_USED_TOKENS,
   );

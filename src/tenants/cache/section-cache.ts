@@ -129,11 +129,11 @@ export async function writeSection(
       () => true,
     );
     const result: PutSectionResult = await withCleanup(
-      location.sections().put({ ...section, resent: resendToken, unstored }),
+      location.sections().put({ ...section, resendToken, unstored }),
       () => retryKvWrite(() => location.bodies.delete(key)),
     );
     if (result.state !== "resend") return result;
-    resendToken = result.collected;
+    resendToken = result.resendToken;
   }
   throw new AppError("busy", { retryAfter: 5 });
 }

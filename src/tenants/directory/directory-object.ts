@@ -44,12 +44,12 @@ export interface DirectoryRef {
 /** "unchanged": the hostname was the tenant's already. "gone": the tenant does not exist any more. */
 export type ClaimResult = "claimed" | "unchanged" | "taken" | "gone";
 
-/** The owner of a hostname. `basis`: the newest of the revisions that writes with this hostname were to replace. */
+/** The owner of a hostname. `tenantRevision`: the newest of the revisions that writes with this hostname were to replace. */
 export interface HostnameClaim {
   readonly tenant: string;
   /** "": a tenant in code. */
   readonly created: TenantUid;
-  readonly basis: number;
+  readonly tenantRevision: number;
   /** How long ago the last claim was, in milliseconds. */
   readonly age: number;
 }
@@ -69,7 +69,7 @@ const MAX_PAGE = 1001;
 const PLACEMENT_BATCH = 100;
 const RETRY_MS = 10_000;
 const ANY_REVISION = Number.MAX_SAFE_INTEGER;
-const UNPLACED = "FROM tenants WHERE placed = 0 AND state = 'active'";
+const UNPLACED = "FROM tenants WHERE placement_in_kv = 0 AND state = 'active'";
 
 export class DirectoryObject extends DurableObject {
   protected readonly sql: SqlStorage;
@@ -110,20 +110,20 @@ export class DirectoryObject extends DurableObject {
 
   /** Adds a tenant in code, which no other list contains. Returns the blocks that apply to it from now on. */
   async declare(id: string): Promise<BlockList> {
-    this.sql.exec("INSERT OR IGNORE INTO declared (id) VALUES (?)", id);
+    this.sql.exec("INSERT OR IGNORE INTO declared_tenants (id) VALUES (?)", id);
     return this.#blocks();
   }
 
   /** Stores the platform object's block list before any tenant has it. Returns the version that is stored. */
   async setBlocks({ version, blocks }: BlockList): Promise<number> {
     const list = JSON.stringify(blocks);
-    this.sql.exec("UPDATE blocks SET version = ?1, list = ?2 WHERE version < ?1", version, list);
+    this.sql.exec("UPDATE block_list SET version = ?1, list = ?2 WHERE version < ?1", version, list);
     return this.#blocks().version;
   }
 
   #blocks(): BlockList {
     const { version, list } = this.sql
-      .exec<{ version: number; list: string }>("SELECT version, list FROM blocks")
+      .exec<{ version: number; list: string }>("SELECT version, list FROM block_list")
       .one();
     return { version, blocks: JSON.parse(list) as BlockedTool[] };
   }
@@ -132,7 +132,7 @@ export class DirectoryObject extends DurableObject {
   async listDeclared(after: string | null, limit: number): Promise<readonly string[]> {
     return this.sql
       .exec<{ id: string }>(
-        "SELECT id FROM declared WHERE id > ? ORDER BY id LIMIT ?",
+        "SELECT id FROM declared_tenants WHERE id > ? ORDER BY id LIMIT ?",
         after ?? "",
         Math.min(limit, MAX_PAGE),
       )
@@ -142,7 +142,7 @@ export class DirectoryObject extends DurableObject {
 
   /** Whether a tenant in code of this id was ever requested. */
   async isDeclared(id: string): Promise<boolean> {
-    return this.sql.exec("SELECT 1 FROM declared WHERE id = ?", id).toArray().length > 0;
+    return this.sql.exec("SELECT 1 FROM declared_tenants WHERE id = ?", id).toArray().length > 0;
   }
 
   /** Splits these ids into created tenants, and tenants in code that were requested. */
@@ -150,7 +150,7 @@ export class DirectoryObject extends DurableObject {
     const where = "WHERE id IN (SELECT value FROM json_each(?))";
     const list = JSON.stringify(ids);
     const entries = this.sql.exec<DirectoryRow>(`SELECT * FROM tenants ${where}`, list).toArray();
-    const declared = this.sql.exec<{ id: string }>(`SELECT id FROM declared ${where}`, list).toArray();
+    const declared = this.sql.exec<{ id: string }>(`SELECT id FROM declared_tenants ${where}`, list).toArray();
     return { entries: entries.map(directoryEntryOf), declared: declared.map(({ id }) => id) };
   }
 
@@ -158,7 +158,7 @@ export class DirectoryObject extends DurableObject {
    * Ends a tenant in code: from now on it is a tenant that is being deleted, whatever the author's function returns.
    */
   async endDeclared(id: string, created: TenantUid): Promise<DirectoryEntry> {
-    this.sql.exec("DELETE FROM declared WHERE id = ?", id);
+    this.sql.exec("DELETE FROM declared_tenants WHERE id = ?", id);
     this.sql.exec("INSERT OR IGNORE INTO tenants (id, created, state) VALUES (?, ?, 'deleting')", id, created);
     return directoryEntryOf(this.sql.exec<DirectoryRow>("SELECT * FROM tenants WHERE id = ?", id).one());
   }
@@ -193,7 +193,7 @@ export class DirectoryObject extends DurableObject {
   async setSuspended({ id, created }: DirectoryRef, suspended: number, version: number): Promise<void> {
     const [row] = this.sql.exec<DirectoryRow>("SELECT * FROM tenants WHERE id = ?", id).toArray();
     if (row?.created !== created) return;
-    const set = "UPDATE tenants SET suspended = ?, told = ? WHERE id = ? AND told < ?";
+    const set = "UPDATE tenants SET suspended = ?, suspended_version = ? WHERE id = ? AND suspended_version < ?";
     this.sql.exec(set, suspended, version, id, version);
   }
 
@@ -213,27 +213,29 @@ export class DirectoryObject extends DurableObject {
   }
 
   /**
-   * The hostname's shard decides the owner; the tenant's shard knows whether the tenant still exists. `basis`: the
+   * The hostname's shard decides the owner; the tenant's shard knows whether the tenant still exists. `tenantRevision`: the
    * revision that the document write replaces. While that write may still happen, the hostname is not released.
    */
-  async claimHostname(hostname: string, ref: DirectoryRef, basis = 0): Promise<ClaimResult> {
+  async claimHostname(hostname: string, ref: DirectoryRef, tenantRevision = 0): Promise<ClaimResult> {
     const uid = ref.created ?? "";
     const [owner] = this.sql
       .exec<{ tenant: string; created: string }>("SELECT tenant, created FROM hostnames WHERE hostname = ?", hostname)
       .toArray();
     if (owner && owner.tenant !== ref.id) return "taken";
     if (owner?.created === uid) {
-      const open = "open = iif(basis = ?1, open + 1, iif(basis < ?1, 1, open))";
-      const update = `UPDATE hostnames SET ${open}, basis = max(basis, ?1), claimed = ?2 WHERE hostname = ?3`;
-      this.sql.exec(update, basis, Date.now(), hostname);
+      const count =
+        "open_claims = iif(tenant_revision = ?1, open_claims + 1, iif(tenant_revision < ?1, 1, open_claims))";
+      const update = `UPDATE hostnames SET ${count}, tenant_revision = max(tenant_revision, ?1), claimed_at = ?2 WHERE hostname = ?3`;
+      this.sql.exec(update, tenantRevision, Date.now(), hostname);
       return "unchanged";
     }
     // An earlier or a later tenant of the same name has the hostname.
     if (owner && !(await this.#isTenantActive(ref))) return "gone";
-    const set = "created = excluded.created, basis = excluded.basis, open = 1, claimed = excluded.claimed";
-    const claim = `INSERT INTO hostnames (hostname, tenant, created, basis, open, claimed) VALUES (?, ?, ?, ?, 1, ?)
+    const set =
+      "created = excluded.created, tenant_revision = excluded.tenant_revision, open_claims = 1, claimed_at = excluded.claimed_at";
+    const claim = `INSERT INTO hostnames (hostname, tenant, created, tenant_revision, open_claims, claimed_at) VALUES (?, ?, ?, ?, 1, ?)
       ON CONFLICT (hostname) DO UPDATE SET ${set} WHERE tenant = excluded.tenant RETURNING 1`;
-    const values = [hostname, ref.id, uid, basis, Date.now()];
+    const values = [hostname, ref.id, uid, tenantRevision, Date.now()];
     if (this.sql.exec(claim, ...values).toArray().length === 0) return "taken";
     if (owner) return owner.created === "" ? "unchanged" : "claimed";
     return this.#confirmClaim(hostname, ref);
@@ -241,7 +243,8 @@ export class DirectoryObject extends DurableObject {
 
   /**
    * Releases a hostname, unless a pending write may still name it. `revision`: a revision of the tenant's document that
-   * does not name it; absent: the tenant has ended. `withdrawn`: the basis of a claim whose write will not happen.
+   * does not name it; absent: the tenant has ended. `withdrawn`: the `tenantRevision` of a claim whose write will not
+   * happen.
    */
   async releaseHostname(
     hostname: string,
@@ -251,13 +254,23 @@ export class DirectoryObject extends DurableObject {
   ): Promise<void> {
     const where = "WHERE hostname = ? AND tenant = ? AND created IN ('', ?)";
     const values = [hostname, id, created ?? ""];
-    this.sql.exec(`UPDATE hostnames SET open = open - 1 ${where} AND basis = ? AND open > 0`, ...values, withdrawn);
-    this.sql.exec(`DELETE FROM hostnames ${where} AND basis < iif(open = 0, ? + 1, ?)`, ...values, revision, revision);
+    this.sql.exec(
+      `UPDATE hostnames SET open_claims = open_claims - 1 ${where} AND tenant_revision = ? AND open_claims > 0`,
+      ...values,
+      withdrawn,
+    );
+    this.sql.exec(
+      `DELETE FROM hostnames ${where} AND tenant_revision < iif(open_claims = 0, ? + 1, ?)`,
+      ...values,
+      revision,
+      revision,
+    );
   }
 
   async getHostnameClaim(hostname: string): Promise<HostnameClaim | null> {
-    const query = "SELECT tenant, created, basis, ? - claimed AS age FROM hostnames WHERE hostname = ?";
-    const [row] = this.sql.exec<{ tenant: string; created: string; basis: number; age: number }>(
+    const query =
+      "SELECT tenant, created, tenant_revision AS tenantRevision, ? - claimed_at AS age FROM hostnames WHERE hostname = ?";
+    const [row] = this.sql.exec<{ tenant: string; created: string; tenantRevision: number; age: number }>(
       query,
       Date.now(),
       hostname,
@@ -329,7 +342,7 @@ export class DirectoryObject extends DurableObject {
       rows.map(async (row) => {
         const { id, created, jurisdiction, region } = row;
         await BODIES.put(placementKey(id), JSON.stringify({ created, jurisdiction, region }));
-        this.sql.exec("UPDATE tenants SET placed = 1 WHERE id = ? AND created = ?", id, created);
+        this.sql.exec("UPDATE tenants SET placement_in_kv = 1 WHERE id = ? AND created = ?", id, created);
         // The tenant ended meanwhile: the deletion of the value may have come before this write.
         if (!this.#hasTenant({ id, created }, "AND state = 'active'"))
           await retryKvWrite(() => BODIES.delete(placementKey(id)));

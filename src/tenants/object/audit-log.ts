@@ -22,8 +22,8 @@ const PRUNE_BATCH = 50;
 
 /** Migrations for every object with an `audit` table. */
 export const auditMigrations: readonly string[] = [
-  "CREATE TABLE audit_kept (one INTEGER PRIMARY KEY CHECK (one = 1), bytes INTEGER NOT NULL, emptied INTEGER NOT NULL)",
-  "INSERT INTO audit_kept (one, bytes, emptied) VALUES (1, 0, 0)",
+  "CREATE TABLE audit_totals (one INTEGER PRIMARY KEY CHECK (one = 1), bytes INTEGER NOT NULL, truncated_to INTEGER NOT NULL)",
+  "INSERT INTO audit_totals (one, bytes, truncated_to) VALUES (1, 0, 0)",
 ];
 
 export interface AuditChange {
@@ -49,7 +49,7 @@ export function recordAudit(
     target,
     ...texts,
   );
-  sql.exec("UPDATE audit_kept SET bytes = bytes + octet_length(?) + octet_length(?)", ...texts);
+  sql.exec("UPDATE audit_totals SET bytes = bytes + octet_length(?) + octet_length(?)", ...texts);
   truncateOldest(sql);
   const next = pruneAudit(host);
   if (next !== undefined) host.scheduleAlarm(next);
@@ -77,12 +77,12 @@ const OLDEST_ROWS = `SELECT sequence, at, action, CASE action WHEN ? THEN before
 /** A text up to this size stays: all entries with two such texts are less than the total limit. */
 const SMALL_TEXT = 512;
 const LARGEST_TEXTS = `SELECT sequence, octet_length(before) AS old, octet_length(after) AS new FROM audit
-  WHERE sequence > (SELECT emptied FROM audit_kept) AND octet_length(before) + octet_length(after) > ?
+  WHERE sequence > (SELECT truncated_to FROM audit_totals) AND octet_length(before) + octet_length(after) > ?
   ORDER BY sequence LIMIT ?`;
 
 /** If all texts together are too large, large texts of the oldest entries are replaced by their size. */
 function truncateOldest(sql: SqlStorage): void {
-  let { bytes } = sql.exec<{ bytes: number }>("SELECT bytes FROM audit_kept").one();
+  let { bytes } = sql.exec<{ bytes: number }>("SELECT bytes FROM audit_totals").one();
   if (bytes <= AUDIT_BYTES) return;
   let truncatedTo: number | undefined;
   const large = sql.exec<{ sequence: number; old: number; new: number }>(LARGEST_TEXTS, 2 * SMALL_TEXT, PRUNE_BATCH);
@@ -99,7 +99,7 @@ function truncateOldest(sql: SqlStorage): void {
       bytes -= size - placeholder.length;
     }
   }
-  if (truncatedTo !== undefined) sql.exec("UPDATE audit_kept SET bytes = ?, emptied = ?", bytes, truncatedTo);
+  if (truncatedTo !== undefined) sql.exec("UPDATE audit_totals SET bytes = ?, truncated_to = ?", bytes, truncatedTo);
 }
 
 /**
@@ -150,7 +150,7 @@ function writePruneMarker(sql: SqlStorage, { pruned, marker, lastPruned: last, a
     last.sequence,
   );
   const removedBytes = pruned.reduce((sum, { bytes }) => sum + bytes, marker?.bytes ?? 0);
-  sql.exec("UPDATE audit_kept SET bytes = max(0, bytes - ? + octet_length(?) + 4)", removedBytes, before);
+  sql.exec("UPDATE audit_totals SET bytes = max(0, bytes - ? + octet_length(?) + 4)", removedBytes, before);
 }
 
 function retentionDaysOf(env: unknown): number {

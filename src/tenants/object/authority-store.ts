@@ -61,10 +61,10 @@ export const authorityStore: Store<AuthorityMethods> = {
   },
   migrations: [
     "CREATE TABLE sealing_keys (id TEXT PRIMARY KEY, secret BLOB NOT NULL, created INTEGER NOT NULL)",
-    "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
-    `CREATE TABLE claims (nonce TEXT NOT NULL, name TEXT NOT NULL, expires INTEGER NOT NULL, value TEXT,
+    "CREATE TABLE flags (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    `CREATE TABLE once_claims (nonce TEXT NOT NULL, name TEXT NOT NULL, expires INTEGER NOT NULL, value TEXT,
        PRIMARY KEY (nonce, name)) WITHOUT ROWID`,
-    "CREATE INDEX claims_by_expiry ON claims (expires)",
+    "CREATE INDEX once_claims_by_expiry ON once_claims (expires)",
   ],
   open: (host) => ({ methods: methodsOf(host), alarm: async (now) => pruneClaims(host.sql, now) }),
 };
@@ -73,9 +73,9 @@ const PRUNE_BATCH = 1000;
 
 /** Returns when the next claim expires, in milliseconds since the epoch. */
 function pruneClaims(sql: SqlStorage, now: number): number | undefined {
-  const old = "SELECT nonce, name FROM claims WHERE expires < ? LIMIT ?";
-  sql.exec(`DELETE FROM claims WHERE (nonce, name) IN (${old})`, now, PRUNE_BATCH);
-  const { next } = sql.exec<{ next: number | null }>("SELECT min(expires) AS next FROM claims").one();
+  const old = "SELECT nonce, name FROM once_claims WHERE expires < ? LIMIT ?";
+  sql.exec(`DELETE FROM once_claims WHERE (nonce, name) IN (${old})`, now, PRUNE_BATCH);
+  const { next } = sql.exec<{ next: number | null }>("SELECT min(expires) AS next FROM once_claims").one();
   return next === null ? undefined : Math.max(next + 1, now);
 }
 
@@ -85,27 +85,27 @@ function methodsOf(host: StoreHost): AuthorityMethods {
     state: () => authorityState(host),
     exists: () => {},
     markSeeded: () => {
-      sql.exec("INSERT OR IGNORE INTO facts (name, value) VALUES ('seeded', ?)", new Date(host.now()).toISOString());
+      sql.exec("INSERT OR IGNORE INTO flags (name, value) VALUES ('seeded', ?)", new Date(host.now()).toISOString());
     },
     claim: (nonce, name, expires) => {
       pruneClaims(sql, host.now());
       const row = sql
-        .exec<{ value: string | null }>("SELECT value FROM claims WHERE nonce = ? AND name = ?", nonce, name)
+        .exec<{ value: string | null }>("SELECT value FROM once_claims WHERE nonce = ? AND name = ?", nonce, name)
         .toArray()[0];
       if (row) return row.value === null ? { state: "unknown" } : { state: "settled", value: row.value };
-      sql.exec("INSERT INTO claims (nonce, name, expires) VALUES (?, ?, ?)", nonce, name, expires);
+      sql.exec("INSERT INTO once_claims (nonce, name, expires) VALUES (?, ?, ?)", nonce, name, expires);
       host.scheduleAlarm(expires + 1);
       return { state: "claimed" };
     },
     settle: (nonce, name, value) => {
-      sql.exec("UPDATE claims SET value = ? WHERE nonce = ? AND name = ?", value, nonce, name);
+      sql.exec("UPDATE once_claims SET value = ? WHERE nonce = ? AND name = ?", value, nonce, name);
     },
   };
 }
 
 /** The sealing keys and the seeding flag, which every lease carries beside the policy. */
 export function authorityState(host: StoreHost): AuthorityState {
-  const seeded = host.sql.exec("SELECT 1 FROM facts WHERE name = 'seeded'").toArray().length > 0;
+  const seeded = host.sql.exec("SELECT 1 FROM flags WHERE name = 'seeded'").toArray().length > 0;
   return { ring: currentRing(host), seeded };
 }
 

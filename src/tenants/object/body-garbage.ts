@@ -8,14 +8,14 @@ const MINUTE = 60_000;
 /** How long a body without a row can still be read by its key. */
 export const GARBAGE_GRACE_MS = 10 * MINUTE;
 const DELETE_BATCH = 200;
-/** The value of `until` while the body is being deleted. */
+/** The value of `expires` while the body is being deleted. */
 export const DELETING = Number.MAX_SAFE_INTEGER;
 
 export interface GarbageTables {
-  /** A table with `hash` and `collect_at`. */
+  /** A table with `hash` and `delete_at`. */
   readonly garbageTable: string;
-  /** A table with `hash` and `until`: recently deleted bodies. */
-  readonly deletedTable: string;
+  /** A table with `hash` and `expires`: recently deleted bodies. */
+  readonly deletionsTable: string;
   /** The alarm's name in the log. */
   readonly alarmName: string;
   readonly keyOf: (storageKey: string, hash: string) => string;
@@ -33,21 +33,21 @@ export function ceilToMinute(time: number): number {
  */
 export function recentDeletionOf(
   sql: SqlStorage,
-  { deletedTable: collected }: GarbageTables,
+  { deletionsTable: deletions }: GarbageTables,
   hash: string,
   resendToken: number | null,
 ): number | undefined {
-  const [row] = sql.exec<{ until: number }>(`SELECT until FROM ${collected} WHERE hash = ?`, hash).toArray();
+  const [row] = sql.exec<{ expires: number }>(`SELECT expires FROM ${deletions} WHERE hash = ?`, hash).toArray();
   if (!row) return undefined;
-  if (row.until === DELETING || row.until !== resendToken) return row.until;
-  sql.exec(`DELETE FROM ${collected} WHERE hash = ?`, hash);
+  if (row.expires === DELETING || row.expires !== resendToken) return row.expires;
+  sql.exec(`DELETE FROM ${deletions} WHERE hash = ?`, hash);
   return undefined;
 }
 
 /** Schedules the deletion of a body after the grace period. The caller knows that no row names it. */
 export function scheduleBodyDeletion(host: StoreHost, { garbageTable: garbage }: GarbageTables, hash: string): void {
   const at = ceilToMinute(host.now() + GARBAGE_GRACE_MS);
-  host.sql.exec(`INSERT OR REPLACE INTO ${garbage} (hash, collect_at) VALUES (?, ?)`, hash, at);
+  host.sql.exec(`INSERT OR REPLACE INTO ${garbage} (hash, delete_at) VALUES (?, ?)`, hash, at);
   host.scheduleAlarm(at);
 }
 
@@ -58,14 +58,14 @@ export async function deleteDueBodies(
   now: number,
 ): Promise<number | undefined> {
   const { sql } = host;
-  const { garbageTable: garbage, deletedTable: collected, alarmName: alarm, keyOf } = tables;
-  sql.exec(`DELETE FROM ${collected} WHERE until <= ?`, now);
+  const { garbageTable: garbage, deletionsTable: deletions, alarmName: alarm, keyOf } = tables;
+  sql.exec(`DELETE FROM ${deletions} WHERE expires <= ?`, now);
   const due = sql
-    .exec<{ hash: string }>(`SELECT hash FROM ${garbage} WHERE collect_at <= ? LIMIT ?`, now, DELETE_BATCH)
+    .exec<{ hash: string }>(`SELECT hash FROM ${garbage} WHERE delete_at <= ? LIMIT ?`, now, DELETE_BATCH)
     .toArray();
   const { BODIES } = host.env as { BODIES: KVNamespace };
-  const setDeleted = (hash: string, until: number) =>
-    sql.exec(`INSERT OR REPLACE INTO ${collected} (hash, until) VALUES (?, ?)`, hash, until);
+  const setDeleted = (hash: string, expires: number) =>
+    sql.exec(`INSERT OR REPLACE INTO ${deletions} (hash, expires) VALUES (?, ?)`, hash, expires);
   for (const { hash } of due) {
     // Checked again: while the previous body was deleted, a write may have started to use this one.
     if (sql.exec(`SELECT 1 FROM ${garbage} WHERE hash = ?`, hash).toArray().length === 0) continue;
@@ -78,7 +78,7 @@ export async function deleteDueBodies(
       // Not thrown: the runtime drops an alarm that fails too often, and with it all pending work.
       return now + MINUTE;
     }
-    sql.exec(`DELETE FROM ${garbage} WHERE hash = ? AND collect_at <= ?`, hash, now);
+    sql.exec(`DELETE FROM ${garbage} WHERE hash = ? AND delete_at <= ?`, hash, now);
     setDeleted(hash, ceilToMinute(now + GARBAGE_GRACE_MS));
   }
   return nextDeletionAt(sql, tables);
@@ -87,8 +87,8 @@ export async function deleteDueBodies(
 /** When the next deletion is due, in milliseconds since the epoch. */
 export function nextDeletionAt(
   sql: SqlStorage,
-  { garbageTable: garbage, deletedTable: collected }: GarbageTables,
+  { garbageTable: garbage, deletionsTable: deletions }: GarbageTables,
 ): number | undefined {
-  const query = `SELECT min(at) AS at FROM (SELECT min(collect_at) AS at FROM ${garbage} UNION ALL SELECT min(until) FROM ${collected})`;
+  const query = `SELECT min(at) AS at FROM (SELECT min(delete_at) AS at FROM ${garbage} UNION ALL SELECT min(expires) FROM ${deletions})`;
   return sql.exec<{ at: number | null }>(query).one().at ?? undefined;
 }

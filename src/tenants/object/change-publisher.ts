@@ -40,8 +40,8 @@ export interface ChangeRows extends ChangePublisherHost {
    * `listening`: 1 while there may be listeners. `sent`: the version up to which the hubs were sent changes. `shards`:
    * all listeners are at hubs below this number, also listeners of Workers with another HUB_SHARDS.
    */
-  fact(name: "listening" | "sent" | "shards"): number;
-  setFact(name: "listening" | "sent" | "shards", value: number): void;
+  state(name: "listening" | "sent" | "shards"): number;
+  setState(name: "listening" | "sent" | "shards", value: number): void;
 }
 
 export interface ChangePublisher extends ChangeLog {
@@ -120,9 +120,9 @@ class Sender {
 
   constructor(rows: ChangeRows) {
     this.#rows = rows;
-    this.#listening = rows.fact("listening") === 1;
+    this.#listening = rows.state("listening") === 1;
     // An earlier instance of the object may have ended between a commit and its send.
-    this.#sent = this.#listening ? rows.fact("sent") : rows.version();
+    this.#sent = this.#listening ? rows.state("sent") : rows.version();
     if (this.hasUnsent) rows.scheduleAlarm(rows.now());
   }
 
@@ -132,13 +132,13 @@ class Sender {
 
   listen(shard: number): void {
     this.#arrivals += 1;
-    if (shard >= hubCountOf(this.#rows)) this.#rows.setFact("shards", Math.min(shard + 1, MAX_SHARDS));
+    if (shard >= hubCountOf(this.#rows)) this.#rows.setState("shards", Math.min(shard + 1, MAX_SHARDS));
     if (this.#listening) return;
     this.#listening = true;
     this.#sent = this.#rows.version();
     this.#rows.transaction(() => {
-      this.#rows.setFact("listening", 1);
-      this.#rows.setFact("sent", this.#sent);
+      this.#rows.setState("listening", 1);
+      this.#rows.setState("sent", this.#sent);
     });
   }
 
@@ -191,17 +191,17 @@ class Sender {
     this.#sent = event.version;
     if (streams === 0 && arrivals === this.#arrivals) this.#listening = false;
     this.#rows.transaction(() => {
-      this.#rows.setFact("sent", event.version);
+      this.#rows.setState("sent", event.version);
       if (this.#listening) return;
-      this.#rows.setFact("listening", 0);
-      if (this.#rows.fact("shards") > 0) this.#rows.setFact("shards", 0);
+      this.#rows.setState("listening", 0);
+      if (this.#rows.state("shards") > 0) this.#rows.setState("shards", 0);
     });
   }
 }
 
 /** The number of hubs of this release, or more if streams listen at hubs of another release. */
 function hubCountOf(rows: ChangeRows): number {
-  return Math.max(shardsOf(rows.env as HubEnv), rows.fact("shards"));
+  return Math.max(shardsOf(rows.env as HubEnv), rows.state("shards"));
 }
 
 type HubContext = Pick<ChangePublisherHost, "env" | "jurisdiction">;

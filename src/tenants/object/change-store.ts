@@ -20,7 +20,7 @@ export const changeMigrations: readonly string[] = [
   "CREATE TABLE changes (kind TEXT NOT NULL, name TEXT NOT NULL, version INTEGER NOT NULL, PRIMARY KEY (kind, name)) WITHOUT ROWID",
   "CREATE INDEX changes_by_version ON changes (version)",
   "CREATE TABLE due_announcements (at INTEGER PRIMARY KEY)",
-  "CREATE TABLE change_facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
+  "CREATE TABLE change_state (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
 ];
 
 export interface ChangeDomain {
@@ -93,21 +93,21 @@ function createChangeRows(host: ChangePublisherHost, log: ChangeLogName): Change
       const { next } = sql.exec<{ next: number | null }>("SELECT min(at) AS next FROM due_announcements").one();
       return { due, next: next ?? undefined };
     },
-    fact: (name) => changeFact(sql, name),
-    setFact: (name, value) => {
-      setChangeFact(sql, name, value);
+    state: (name) => changeState(sql, name),
+    setState: (name, value) => {
+      setChangeState(sql, name, value);
     },
   };
 }
 
-type ChangeFact = "listening" | "sent" | "shards" | "floor";
+type ChangeStateName = "listening" | "sent" | "shards" | "floor";
 
-function changeFact(sql: SqlStorage, name: ChangeFact): number {
-  return sql.exec<{ value: number }>("SELECT value FROM change_facts WHERE name = ?", name).toArray()[0]?.value ?? 0;
+function changeState(sql: SqlStorage, name: ChangeStateName): number {
+  return sql.exec<{ value: number }>("SELECT value FROM change_state WHERE name = ?", name).toArray()[0]?.value ?? 0;
 }
 
-function setChangeFact(sql: SqlStorage, name: ChangeFact, value: number): void {
-  sql.exec("INSERT OR REPLACE INTO change_facts (name, value) VALUES (?, ?)", name, value);
+function setChangeState(sql: SqlStorage, name: ChangeStateName, value: number): void {
+  sql.exec("INSERT OR REPLACE INTO change_state (name, value) VALUES (?, ?)", name, value);
 }
 
 function newestVersion(sql: SqlStorage): number {
@@ -123,11 +123,11 @@ function prune(sql: SqlStorage, newest: number): void {
   const floor = newest - MAX_CHANGES;
   if (floor <= 0) return;
   const deleted = sql.exec("DELETE FROM changes WHERE version <= ? RETURNING version", floor).toArray();
-  if (deleted.length > 0) setChangeFact(sql, "floor", floor);
+  if (deleted.length > 0) setChangeState(sql, "floor", floor);
 }
 
 function changesSince(sql: SqlStorage, from: number, newest: number): Changes {
-  const floor = changeFact(sql, "floor");
+  const floor = changeState(sql, "floor");
   const rows = sql
     .exec<{ kind: ChangeKind; name: string; version: number }>(
       "SELECT kind, name, version FROM changes WHERE version > ? ORDER BY version",

@@ -9,20 +9,20 @@ import type { Store } from "./store.ts";
 interface UnsyncedSuspension {
   [column: string]: SqlStorageValue;
   created: string;
-  told: number;
+  suspended: number;
   version: number;
 }
 
 const UNSYNCED =
-  "SELECT created, told, version FROM tenant, standing WHERE told <> EXISTS (SELECT 1 FROM suspensions WHERE kind = 'tenant')";
+  "SELECT created, suspended, version FROM tenant, directory_sync WHERE suspended <> EXISTS (SELECT 1 FROM suspensions WHERE kind = 'tenant')";
 
 /** A transaction that suspends or resumes the tenant must also schedule the alarm. */
 export const directorySyncStore: Store<object, TenantHost> = {
-  name: "standing",
+  name: "directory-sync",
   methods: {},
   migrations: [
-    "CREATE TABLE standing (one INTEGER PRIMARY KEY CHECK (one = 1), told INTEGER NOT NULL, version INTEGER NOT NULL)",
-    "INSERT INTO standing VALUES (1, 0, 0)",
+    "CREATE TABLE directory_sync (one INTEGER PRIMARY KEY CHECK (one = 1), suspended INTEGER NOT NULL, version INTEGER NOT NULL)",
+    "INSERT INTO directory_sync VALUES (1, 0, 0)",
   ],
   open: (host) => ({
     methods: {},
@@ -42,10 +42,10 @@ async function syncDirectory(host: TenantHost): Promise<void> {
   const { sql, tenant, env } = host;
   for (let unsynced = findUnsynced(host); unsynced; unsynced = findUnsynced(host)) {
     const { created } = unsynced;
-    const suspended = 1 - unsynced.told;
+    const suspended = 1 - unsynced.suspended;
     const version = unsynced.version + 1;
-    sql.exec("UPDATE standing SET version = ?", version);
+    sql.exec("UPDATE directory_sync SET version = ?", version);
     await directoryOf(env as DirectoryEnv, tenant).setSuspended({ id: tenant, created }, suspended, version);
-    sql.exec("UPDATE standing SET told = ? WHERE version = ?", suspended, version);
+    sql.exec("UPDATE directory_sync SET suspended = ? WHERE version = ?", suspended, version);
   }
 }

@@ -24,8 +24,8 @@ export const endedSessionStore: Store<EndedSessionMethods> = {
   name: "ended",
   methods: { endSession: {}, hasEnded: {} },
   migrations: [
-    "CREATE TABLE ended_sessions (sequence INTEGER PRIMARY KEY AUTOINCREMENT, nonce TEXT NOT NULL UNIQUE, at INTEGER NOT NULL, expires INTEGER NOT NULL)",
-    "CREATE INDEX ended_by_expiry ON ended_sessions (expires)",
+    "CREATE TABLE ended_sessions (sequence INTEGER PRIMARY KEY AUTOINCREMENT, nonce TEXT NOT NULL UNIQUE, ended_at INTEGER NOT NULL, expires INTEGER NOT NULL)",
+    "CREATE INDEX ended_sessions_by_expiry ON ended_sessions (expires)",
   ],
   open: (host) => ({ methods: methodsOf(host), alarm: async (now) => prune(host, now) }),
 };
@@ -40,7 +40,7 @@ function methodsOf(host: StoreHost): EndedSessionMethods {
         .exec<{
           sequence: number;
         }>(
-          "INSERT OR IGNORE INTO ended_sessions (nonce, at, expires) VALUES (?, ?, ?) RETURNING sequence",
+          "INSERT OR IGNORE INTO ended_sessions (nonce, ended_at, expires) VALUES (?, ?, ?) RETURNING sequence",
           nonce,
           host.now(),
           expires,
@@ -60,8 +60,8 @@ function methodsOf(host: StoreHost): EndedSessionMethods {
 /** The sessions that ended after the cursor `after`; null: there are no new ones. */
 export function endedSince(sql: SqlStorage, after: number | null): EndedSessionsDelta | null {
   const rows = sql
-    .exec<{ sequence: number; nonce: string; at: number }>(
-      "SELECT sequence, nonce, at FROM ended_sessions WHERE sequence > ? ORDER BY sequence DESC LIMIT ?",
+    .exec<{ sequence: number; nonce: string; ended_at: number }>(
+      "SELECT sequence, nonce, ended_at FROM ended_sessions WHERE sequence > ? ORDER BY sequence DESC LIMIT ?",
       after ?? 0,
       MAX_SENT + 1,
     )
@@ -69,7 +69,7 @@ export function endedSince(sql: SqlStorage, after: number | null): EndedSessions
   const [newest] = rows;
   if (!newest) return after === null ? { cursor: 0, nonces: [], since: 0 } : null;
   const sent = rows.slice(0, MAX_SENT);
-  const since = rows.length > MAX_SENT ? (sent.at(-1)?.at ?? 0) : 0;
+  const since = rows.length > MAX_SENT ? (sent.at(-1)?.ended_at ?? 0) : 0;
   return { cursor: newest.sequence, nonces: sent.map(({ nonce }) => nonce), since };
 }
 

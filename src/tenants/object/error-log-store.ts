@@ -48,7 +48,7 @@ const MAX_MESSAGE = 2_000;
 const MAX_STACK = 6_000;
 
 const MIGRATIONS = [
-  `CREATE TABLE faults (sequence INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, request_id TEXT NOT NULL,
+  `CREATE TABLE errors (sequence INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, request_id TEXT NOT NULL,
      tenant TEXT NOT NULL, method TEXT NOT NULL, name TEXT NOT NULL, message TEXT NOT NULL, stack TEXT NOT NULL)`,
 ];
 
@@ -57,7 +57,7 @@ export const platformErrorLogStore = createErrorLogStore(MAX_PLATFORM_ERRORS);
 
 function createErrorLogStore(maxRows: number): Store<ErrorLogMethods> {
   return {
-    name: "faults",
+    name: "errors",
     methods: { recordError: {}, listErrors: { idempotent: true } },
     migrations: MIGRATIONS,
     open: (host) => ({ methods: createErrorLogMethods(host, maxRows) }),
@@ -72,7 +72,7 @@ function createErrorLogMethods(host: StoreHost, maxRows: number): ErrorLogMethod
       if (!host.hasCapacity()) return;
       const { sequence } = sql
         .exec<{ sequence: number }>(
-          `INSERT INTO faults (at, request_id, tenant, method, name, message, stack) VALUES (?, ?, ?, ?, ?, ?, ?)
+          `INSERT INTO errors (at, request_id, tenant, method, name, message, stack) VALUES (?, ?, ?, ?, ?, ?, ?)
              RETURNING sequence`,
           new Date(host.now()).toISOString(),
           requestId.slice(0, MAX_NAME),
@@ -83,12 +83,12 @@ function createErrorLogMethods(host: StoreHost, maxRows: number): ErrorLogMethod
           stack.slice(0, MAX_STACK),
         )
         .one();
-      sql.exec("DELETE FROM faults WHERE sequence <= ? OR at < ?", sequence - maxRows, since());
+      sql.exec("DELETE FROM errors WHERE sequence <= ? OR at < ?", sequence - maxRows, since());
     },
     listErrors: ({ requestId, before, limit }) =>
       sql
         .exec<Record<string, SqlStorageValue> & LoggedError>(
-          `SELECT sequence, at, request_id AS requestId, tenant, method, name, message, stack FROM faults
+          `SELECT sequence, at, request_id AS requestId, tenant, method, name, message, stack FROM errors
              WHERE at >= ? AND sequence < ? AND (? IS NULL OR request_id = ?) ORDER BY sequence DESC LIMIT ?`,
           since(),
           before ?? Number.MAX_SAFE_INTEGER,

@@ -61,7 +61,7 @@ export function suspensionsIn(sql: SqlStorage): Suspension[] {
 export function deprecatedNamesIn(sql: SqlStorage): DeprecatedName[] {
   const rows = sql
     .exec<{ kind: string; profile: string; name: string; target: string; successor: string; until: number }>(
-      "SELECT kind, profile, name, target, successor, until FROM retired",
+      "SELECT kind, profile, name, target, successor, until FROM deprecated_names",
     )
     .toArray();
   return rows.map((entry) => ({ ...entry, profile: entry.profile === "" ? null : entry.profile })) as DeprecatedName[];

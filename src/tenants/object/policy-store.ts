@@ -26,7 +26,7 @@ export const policyStore: Store<PolicyMethods, TenantHost> = {
   migrations: [
     "CREATE TABLE tenant (one INTEGER PRIMARY KEY CHECK (one = 1), created TEXT NOT NULL, revision INTEGER NOT NULL, own TEXT NOT NULL, effective TEXT NOT NULL)",
     "CREATE TABLE suspensions (kind TEXT NOT NULL, name TEXT NOT NULL, note TEXT NOT NULL, since TEXT NOT NULL, by_operator INTEGER NOT NULL, PRIMARY KEY (kind, name)) WITHOUT ROWID",
-    `CREATE TABLE retired (kind TEXT NOT NULL, profile TEXT NOT NULL, name TEXT NOT NULL, target TEXT NOT NULL,
+    `CREATE TABLE deprecated_names (kind TEXT NOT NULL, profile TEXT NOT NULL, name TEXT NOT NULL, target TEXT NOT NULL,
        successor TEXT NOT NULL, until INTEGER NOT NULL, PRIMARY KEY (kind, profile, name)) WITHOUT ROWID`,
     `CREATE TABLE api_keys (id TEXT PRIMARY KEY, hash TEXT NOT NULL UNIQUE, name TEXT NOT NULL, scopes TEXT, profile TEXT,
        expires INTEGER, created TEXT NOT NULL, last_used TEXT, retires INTEGER, parent TEXT)`,
@@ -42,7 +42,7 @@ export const policyStore: Store<PolicyMethods, TenantHost> = {
     // Tools that are blocked in every tenant, as the last rollout brought them.
     "CREATE TABLE blocks (name TEXT PRIMARY KEY, note TEXT NOT NULL, since TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE blocks_version (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL)",
-    "CREATE TABLE resumed (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL)",
+    "CREATE TABLE last_resume (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL)",
   ],
   open: (host) => ({ methods: methodsOf(host), alarm: async () => prune(host) }),
 };
@@ -105,12 +105,12 @@ function methodsOf(host: TenantHost): PolicyMethods {
         if (inCode) rows.ensure();
         const revision = host.revision();
         const isSuspended = suspensionOf(sql, "tenant", "") !== undefined;
-        if (isSuspended || version <= resumedVersion(sql)) return { state: "unchanged", revision };
+        if (isSuspended || version <= lastResumeVersion(sql)) return { state: "unchanged", revision };
         return suspend(host, { kind: "tenant", name: "", note }, by) as WriteResult;
       }),
     resume: (kind, name, by, version) =>
       host.transaction(() => {
-        if (version !== undefined) sql.exec("INSERT OR REPLACE INTO resumed (one, version) VALUES (1, ?)", version);
+        if (version !== undefined) sql.exec("INSERT OR REPLACE INTO last_resume (one, version) VALUES (1, ?)", version);
         return resume(host, { kind, name }, by);
       }),
     audit: ({ before, limit }) => auditPage(sql, before, limit),
@@ -134,8 +134,8 @@ async function declareInDirectory(host: TenantHost): Promise<void> {
   host.transaction(() => storeBlocks(host, blocks));
 }
 
-function resumedVersion(sql: SqlStorage): number {
-  return sql.exec<{ version: number }>("SELECT version FROM resumed").toArray()[0]?.version ?? 0;
+function lastResumeVersion(sql: SqlStorage): number {
+  return sql.exec<{ version: number }>("SELECT version FROM last_resume").toArray()[0]?.version ?? 0;
 }
 
 function recordOf(host: StoreHost, row: TenantRow): TenantRecord {
@@ -167,10 +167,10 @@ function writeDocument(host: TenantHost, write: DocumentWrite, row: TenantRow): 
   const effective = JSON.stringify(write.effective);
   if (own === row.own && effective === row.effective) return { state: "unchanged", revision: row.revision };
   sql.exec("UPDATE tenant SET own = ?, effective = ?", own, effective);
-  sql.exec("DELETE FROM retired WHERE until < ?", host.now());
+  sql.exec("DELETE FROM deprecated_names WHERE until < ?", host.now());
   for (const { kind, profile, name, target, successor, until } of write.deprecatedNames) {
     sql.exec(
-      "INSERT OR REPLACE INTO retired (kind, profile, name, target, successor, until) VALUES (?, ?, ?, ?, ?, ?)",
+      "INSERT OR REPLACE INTO deprecated_names (kind, profile, name, target, successor, until) VALUES (?, ?, ?, ?, ?, ?)",
       kind,
       profile ?? "",
       name,
@@ -180,7 +180,7 @@ function writeDocument(host: TenantHost, write: DocumentWrite, row: TenantRow): 
     );
   }
   sql.exec(
-    "DELETE FROM retired WHERE (kind, profile, name) IN (SELECT kind, profile, name FROM retired ORDER BY until DESC LIMIT -1 OFFSET ?)",
+    "DELETE FROM deprecated_names WHERE (kind, profile, name) IN (SELECT kind, profile, name FROM deprecated_names ORDER BY until DESC LIMIT -1 OFFSET ?)",
     MAX_DEPRECATED_NAMES,
   );
   host.record(write.actor, write.action, "document", { before: JSON.parse(row.own), after: write.own });

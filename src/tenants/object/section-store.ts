@@ -20,15 +20,15 @@ export type SectionWriteResult =
 
 export type PutSectionResult =
   | SectionWriteResult
-  /** The body may be missing in KV: upload it again, and send `collected` as `resent`. */
-  | { readonly state: "resend"; readonly collected: number };
+  /** The body may be missing in KV: upload it again, and send the token with it. */
+  | { readonly state: "resend"; readonly resendToken: number };
 
 export interface SectionBody {
   readonly name: string;
   readonly hash: string;
   readonly body: ArrayBuffer;
-  /** The `collected` of the last "resend" answer, after the body was uploaded again; null before. */
-  readonly resent: number | null;
+  /** The token of the last "resend" answer, after the body was uploaded again; null before. */
+  readonly resendToken: number | null;
   /** KV did not accept the body. It must be written again, even if it is unchanged. */
   readonly unstored?: boolean;
 }
@@ -53,7 +53,7 @@ export function sectionKey(storageKey: string, hash: string): string {
 
 const SECTION_GARBAGE: GarbageTables = {
   garbageTable: "section_garbage",
-  deletedTable: "section_collected",
+  deletionsTable: "section_deletions",
   alarmName: "sections",
   keyOf: sectionKey,
 };
@@ -67,10 +67,10 @@ export const sectionStore: Store<SectionMethods, TenantHost> = {
     body: { idempotent: true },
   },
   migrations: [
-    "CREATE TABLE section_parts (hash TEXT NOT NULL, at INTEGER NOT NULL, part BLOB NOT NULL, PRIMARY KEY (hash, at)) WITHOUT ROWID",
-    "CREATE TABLE section_garbage (hash TEXT PRIMARY KEY, collect_at INTEGER NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE section_collected (hash TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE section_unstored (hash TEXT PRIMARY KEY) WITHOUT ROWID",
+    "CREATE TABLE section_parts (hash TEXT NOT NULL, position INTEGER NOT NULL, part BLOB NOT NULL, PRIMARY KEY (hash, position)) WITHOUT ROWID",
+    "CREATE TABLE section_garbage (hash TEXT PRIMARY KEY, delete_at INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE section_deletions (hash TEXT PRIMARY KEY, expires INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE section_kv_failures (hash TEXT PRIMARY KEY) WITHOUT ROWID",
   ],
   open: (host) => ({ methods: methodsOf(host), alarm: (now) => deleteDueBodies(host, SECTION_GARBAGE, now) }),
 };
@@ -98,16 +98,16 @@ function methodsOf(host: TenantHost): SectionMethods {
 }
 
 function isUnstored(sql: SqlStorage, hash: string): boolean {
-  return sql.exec("SELECT 1 FROM section_unstored WHERE hash = ?", hash).toArray().length > 0;
+  return sql.exec("SELECT 1 FROM section_kv_failures WHERE hash = ?", hash).toArray().length > 0;
 }
 
 function setUnstored(sql: SqlStorage, { hash, unstored = false }: SectionBody): void {
-  if (unstored) sql.exec("INSERT OR IGNORE INTO section_unstored (hash) VALUES (?)", hash);
-  else sql.exec("DELETE FROM section_unstored WHERE hash = ?", hash);
+  if (unstored) sql.exec("INSERT OR IGNORE INTO section_kv_failures (hash) VALUES (?)", hash);
+  else sql.exec("DELETE FROM section_kv_failures WHERE hash = ?", hash);
 }
 
 function putSection(host: TenantHost, section: SectionBody): PutSectionResult {
-  const { name, hash, body, resent } = section;
+  const { name, hash, body, resendToken } = section;
   const { sql } = host;
   const before = sectionHash(sql, name);
   if (before === hash) return { state: "unchanged" };
@@ -115,8 +115,8 @@ function putSection(host: TenantHost, section: SectionBody): PutSectionResult {
     discardBody(host, hash);
     return { state: "full" };
   }
-  const collected = recentDeletionOf(sql, SECTION_GARBAGE, hash, resent);
-  if (collected !== undefined) return { state: "resend", collected };
+  const deletion = recentDeletionOf(sql, SECTION_GARBAGE, hash, resendToken);
+  if (deletion !== undefined) return { state: "resend", resendToken: deletion };
   storeParts(sql, hash, body);
   host.definitionsChanged(name, hash);
   discardBody(host, before);
@@ -137,19 +137,27 @@ function storeParts(sql: SqlStorage, hash: string, body: ArrayBuffer): void {
   // An empty section is stored as one empty part. Without any part, its body would be missing.
   let at = 0;
   do {
-    sql.exec("INSERT INTO section_parts (hash, at, part) VALUES (?, ?, ?)", hash, at, body.slice(at, at + PART_BYTES));
+    sql.exec(
+      "INSERT INTO section_parts (hash, position, part) VALUES (?, ?, ?)",
+      hash,
+      at,
+      body.slice(at, at + PART_BYTES),
+    );
     at += PART_BYTES;
   } while (at < body.byteLength);
 }
 
 function bodyOf(sql: SqlStorage, hash: string): ArrayBuffer | null {
   const parts = sql
-    .exec<{ at: number; part: ArrayBuffer }>("SELECT at, part FROM section_parts WHERE hash = ? ORDER BY at", hash)
+    .exec<{ position: number; part: ArrayBuffer }>(
+      "SELECT position, part FROM section_parts WHERE hash = ? ORDER BY position",
+      hash,
+    )
     .toArray();
   if (parts.length === 0) return null;
   const size = parts.reduce((sum, { part }) => sum + part.byteLength, 0);
   const body = new Uint8Array(size);
-  for (const { at, part } of parts) body.set(new Uint8Array(part), at);
+  for (const { position, part } of parts) body.set(new Uint8Array(part), position);
   return body.buffer;
 }
 
@@ -158,6 +166,6 @@ function discardBody(host: TenantHost, hash: string | null): void {
   const { sql } = host;
   if (hash === null || sql.exec("SELECT 1 FROM sections WHERE hash = ?", hash).toArray().length > 0) return;
   sql.exec("DELETE FROM section_parts WHERE hash = ?", hash);
-  sql.exec("DELETE FROM section_unstored WHERE hash = ?", hash);
+  sql.exec("DELETE FROM section_kv_failures WHERE hash = ?", hash);
   scheduleBodyDeletion(host, SECTION_GARBAGE, hash);
 }

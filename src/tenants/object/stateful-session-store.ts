@@ -32,16 +32,16 @@ export const statefulSessionStore: Store<StatefulSessionMethods> = {
   name: "sessions",
   methods: { register: {}, list: { idempotent: true, ending: true }, forget: { idempotent: true, ending: true } },
   migrations: [
-    "CREATE TABLE remembered_sessions (nonce TEXT PRIMARY KEY, expires INTEGER NOT NULL, owner TEXT NOT NULL DEFAULT '') WITHOUT ROWID",
-    "CREATE INDEX remembered_by_expiry ON remembered_sessions (expires)",
-    "CREATE INDEX remembered_by_owner ON remembered_sessions (owner, expires)",
+    "CREATE TABLE stateful_sessions (nonce TEXT PRIMARY KEY, expires INTEGER NOT NULL, owner TEXT NOT NULL DEFAULT '') WITHOUT ROWID",
+    "CREATE INDEX stateful_sessions_by_expiry ON stateful_sessions (expires)",
+    "CREATE INDEX stateful_sessions_by_owner ON stateful_sessions (owner, expires)",
   ],
   open: (host) => ({ methods: methodsOf(host), alarm: async (now) => prune(host, now) }),
 };
 
 /** Removes the session. Returns whether it was registered. */
 export function unregisterSession(sql: SqlStorage, nonce: string): boolean {
-  return sql.exec("DELETE FROM remembered_sessions WHERE nonce = ? RETURNING nonce", nonce).toArray().length > 0;
+  return sql.exec("DELETE FROM stateful_sessions WHERE nonce = ? RETURNING nonce", nonce).toArray().length > 0;
 }
 
 function methodsOf(host: StoreHost): StatefulSessionMethods {
@@ -53,7 +53,7 @@ function methodsOf(host: StoreHost): StatefulSessionMethods {
       const exceeded = isRegistered(sql, nonce) ? undefined : quota.take(ownership);
       if (exceeded) return exceeded;
       sql.exec(
-        "INSERT OR REPLACE INTO remembered_sessions (nonce, expires, owner) VALUES (?, ?, ?)",
+        "INSERT OR REPLACE INTO stateful_sessions (nonce, expires, owner) VALUES (?, ?, ?)",
         nonce,
         expires,
         ownership.owner,
@@ -63,19 +63,19 @@ function methodsOf(host: StoreHost): StatefulSessionMethods {
     },
     list: (limit) =>
       sql
-        .exec<{ nonce: string }>("SELECT nonce FROM remembered_sessions LIMIT ?", limit)
+        .exec<{ nonce: string }>("SELECT nonce FROM stateful_sessions LIMIT ?", limit)
         .toArray()
         .map(({ nonce }) => nonce),
     forget: (nonces) => {
       host.transaction(() => {
-        for (const nonce of nonces) sql.exec("DELETE FROM remembered_sessions WHERE nonce = ?", nonce);
+        for (const nonce of nonces) sql.exec("DELETE FROM stateful_sessions WHERE nonce = ?", nonce);
       });
     },
   };
 }
 
 function isRegistered(sql: SqlStorage, nonce: string): boolean {
-  return sql.exec("SELECT 1 FROM remembered_sessions WHERE nonce = ?", nonce).toArray().length > 0;
+  return sql.exec("SELECT 1 FROM stateful_sessions WHERE nonce = ?", nonce).toArray().length > 0;
 }
 
 interface SessionQuota {
@@ -92,12 +92,12 @@ function createSessionQuota(host: StoreHost): SessionQuota {
   let free = 0;
   let lastMax = 0;
   let fullUntil = 0;
-  const countAll = () => sql.exec<{ sessions: number }>("SELECT count(*) AS sessions FROM remembered_sessions").one();
+  const countAll = () => sql.exec<{ sessions: number }>("SELECT count(*) AS sessions FROM stateful_sessions").one();
   return {
     take: ({ owner, maxPerOwner, maxPerTenant, spare = 0 }) => {
       const { own } = sql
         .exec<{ own: number }>(
-          "SELECT count(*) AS own FROM remembered_sessions WHERE owner = ? AND expires > ?",
+          "SELECT count(*) AS own FROM stateful_sessions WHERE owner = ? AND expires > ?",
           owner,
           host.now(),
         )
@@ -118,11 +118,11 @@ function createSessionQuota(host: StoreHost): SessionQuota {
 
 function prune({ sql }: StoreHost, now: number): number | undefined {
   const deleted = sql.exec(
-    "DELETE FROM remembered_sessions WHERE nonce IN (SELECT nonce FROM remembered_sessions WHERE expires <= ? LIMIT ?) RETURNING nonce",
+    "DELETE FROM stateful_sessions WHERE nonce IN (SELECT nonce FROM stateful_sessions WHERE expires <= ? LIMIT ?) RETURNING nonce",
     now,
     PRUNE_BATCH,
   );
   if (deleted.toArray().length === PRUNE_BATCH) return now;
-  const { next } = sql.exec<{ next: number | null }>("SELECT min(expires) AS next FROM remembered_sessions").one();
+  const { next } = sql.exec<{ next: number | null }>("SELECT min(expires) AS next FROM stateful_sessions").one();
   return next ?? undefined;
 }

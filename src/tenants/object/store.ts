@@ -78,7 +78,7 @@ export interface Store<Methods = object, Host extends StoreHost = StoreHost> ext
  * The schema marker. Until the first release, each change to existing migrations raises it, and storage with another
  * marker is refused. From the first release on it stays, because migrations are only appended.
  */
-const MARKER = 1;
+const MARKER = 2;
 
 interface SchemaRow {
   [column: string]: SqlStorageValue;

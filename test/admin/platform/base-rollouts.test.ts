@@ -32,8 +32,8 @@ const titlesOf = (ids: readonly string[]) => Promise.all(ids.map(titleOf));
 /** As when the time has come for the next step, and for those that could not be reached. */
 const due = (version: number) =>
   runInDurableObject(PLATFORM, (_object, { storage }) => {
-    storage.sql.exec("UPDATE outcomes SET due = 0 WHERE version = ? AND state = 'unreached'", version);
-    storage.sql.exec("UPDATE rollouts SET due = 0 WHERE version = ?", version);
+    storage.sql.exec("UPDATE rollout_outcomes SET due_at = 0 WHERE version = ? AND state = 'unreached'", version);
+    storage.sql.exec("UPDATE rollouts SET due_at = 0 WHERE version = ?", version);
     return storage.setAlarm(Date.now());
   });
 

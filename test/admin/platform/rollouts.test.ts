@@ -71,8 +71,8 @@ const tenantOf = async (more = {}) => (await servedTenant({ mode: "open", maxSta
 /** As when the time has come to try again. */
 const retryNow = () =>
   runInDurableObject(PLATFORM, (_object, { storage }) => {
-    storage.sql.exec("UPDATE unreached SET due = 0");
-    storage.sql.exec("UPDATE late_suspensions SET due = 0");
+    storage.sql.exec("UPDATE unreachable_tenants SET due_at = 0");
+    storage.sql.exec("UPDATE deferred_suspensions SET due_at = 0");
     return storage.setAlarm(Date.now());
   });
 
@@ -164,7 +164,7 @@ describe("a block", () => {
     const id = await tenantOf();
     await over(await block("first"));
     await runInDurableObject(PLATFORM, (_object, { storage }) => {
-      storage.sql.exec("UPDATE walk SET version = 1, noted = 1");
+      storage.sql.exec("UPDATE rollout_state SET version = 1, directory_version = 1");
     });
     await runInDurableObject(exports.TenantObject.getByName(id), (_object, { storage }) => {
       storage.sql.exec("UPDATE blocks_version SET version = ?", Date.now() + 3_600_000);

@@ -81,7 +81,7 @@ it("a tenant with more sessions than one request may end is deleted over several
   await inside(tenantOf(tenant), ({ storage }) =>
     storage.sql.exec(
       `WITH RECURSIVE numbers (at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM numbers WHERE at < 1700)
-         INSERT INTO remembered_sessions (nonce, expires) SELECT 'many-' || at, ? FROM numbers`,
+         INSERT INTO stateful_sessions (nonce, expires) SELECT 'many-' || at, ? FROM numbers`,
       Date.now() + 60_000,
     ),
   );

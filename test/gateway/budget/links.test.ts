@@ -202,8 +202,8 @@ describe("what a tool keeps for its caller", () => {
     const at = { path: tenant.id, token: await keyOf(tenant) };
     await make(at, { ttl: 60_000 });
     await make(at, { ttl: 86_400_000 });
-    const rows = await rowsOf(tenant, "SELECT until FROM results ORDER BY until");
-    const lasts = rows.map(({ until }) => Math.round((Number(until) - Date.now()) / 60_000));
+    const rows = await rowsOf(tenant, "SELECT expires FROM results ORDER BY expires");
+    const lasts = rows.map(({ expires }) => Math.round((Number(expires) - Date.now()) / 60_000));
     expect(lasts[0]).toBeGreaterThanOrEqual(1);
     expect(lasts[0]).toBeLessThanOrEqual(2);
     expect(lasts[1]).toBeGreaterThanOrEqual(24 * 60);
@@ -235,9 +235,9 @@ describe("an object that fails while something is kept", () => {
     expect(logged).toEqual(["AppError: busy"]);
     expect((await read(at, uriIn(await make(at)))).result?.contents).toHaveLength(1);
     // What was kept though its answer was lost has an end, too.
-    const rows = await rowsOf(tenant, "SELECT until FROM results");
+    const rows = await rowsOf(tenant, "SELECT expires FROM results");
     expect(rows.length).toBe(fault === "is lost on the way back" ? 2 : 1);
-    expect(Math.max(...rows.map(({ until }) => Number(until)))).toBeLessThanOrEqual(Date.now() + 17 * 60_000);
+    expect(Math.max(...rows.map(({ expires }) => Number(expires)))).toBeLessThanOrEqual(Date.now() + 17 * 60_000);
   });
 
   it.each(["TenantObject results.getInfo", "TenantObject results.get"])(

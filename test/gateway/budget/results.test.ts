@@ -299,7 +299,7 @@ describe("the rest of a result", () => {
   it("ends with its time: an alarm takes it away", async () => {
     await begun();
     await inside(tenant, ({ storage }) => {
-      storage.sql.exec("UPDATE results SET until = ?", Date.now() - 1);
+      storage.sql.exec("UPDATE results SET expires = ?", Date.now() - 1);
     });
     expect((await read(brief(), uri)).error).toMatchObject(refused);
     await runDurableObjectAlarm(tenant.object);

@@ -156,7 +156,7 @@ describe("an upstream that the Worker was not allowed to read", { timeout: 30_00
   it("is tried anew for a change of what is granted, exposed or allowed, and of nothing else", () => {
     const allowedIn = (document: TenantDocument, services: object, more: object = {}) =>
       createRefreshClaim({ document, revision: 1, env: { ...more } }, services as never).upstreams.map(
-        ({ allowed }) => allowed,
+        ({ accessDigest }) => accessDigest,
       );
     const all = [
       allowedIn(documentWith(["SELF"]), { SELF }),

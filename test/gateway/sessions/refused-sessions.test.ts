@@ -102,7 +102,7 @@ async function scene(refusal: () => Response) {
     /** Some minutes pass in which nobody calls. */
     idle: async () => {
       await runInDurableObject(object, (_instance, { storage: { sql } }) => {
-        sql.exec("UPDATE held_sessions SET until = 0");
+        sql.exec("UPDATE sessions SET expires = 0");
       });
       await runDurableObjectAlarm(object);
     },

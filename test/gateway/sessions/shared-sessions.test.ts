@@ -86,7 +86,7 @@ function caller({ instructions = "", through = (object: UpstreamStub) => object 
   };
   const rows = () =>
     runInDurableObject(object, (_instance, { storage: { sql } }) =>
-      sql.exec<{ until: number; times: number }>("SELECT until, times FROM held_sessions").toArray(),
+      sql.exec<{ expires: number; uses: number }>("SELECT expires, uses FROM sessions").toArray(),
     );
   const after = (ms: number) => vi.setSystemTime(Date.now() + ms);
   return { call, lend, rows, after, ended, object, under, meant };
@@ -103,7 +103,7 @@ describe("a session that an object keeps", () => {
     after(2000);
     await call();
     const [told] = await rows();
-    expect(told?.until).toBeGreaterThan(first?.until ?? Infinity);
+    expect(told?.expires).toBeGreaterThan(first?.expires ?? Infinity);
     after(1000);
     await call();
     expect(await rows()).toEqual([told]);
@@ -114,10 +114,10 @@ describe("a session that an object keeps", () => {
     await call();
     after(MAX_UNREPORTED_MS + 1);
     expect(await call()).toBe("s1");
-    expect(await rows()).toMatchObject([{ times: 1 }]);
+    expect(await rows()).toMatchObject([{ uses: 1 }]);
     after(MAX_UNREPORTED_MS + CALL_MS + 60_000);
     await runInDurableObject(object, (_instance, { storage: { sql } }) => {
-      sql.exec("UPDATE held_sessions SET until = 0");
+      sql.exec("UPDATE sessions SET expires = 0");
     });
     await runDurableObjectAlarm(object);
     expect(await call()).toBe("s2");
@@ -130,14 +130,14 @@ describe("a session that an object keeps", () => {
     const began = Date.now();
     await call();
     const [row] = await rows();
-    expect(row?.until).toBeGreaterThan(began + MAX_UNREPORTED_MS + CALL_MS);
+    expect(row?.expires).toBeGreaterThan(began + MAX_UNREPORTED_MS + CALL_MS);
   });
 
   it("is not used any more when the object says that it is over, and another is begun", async () => {
     const { call, after, object } = caller();
     await call();
     await runInDurableObject(object, (_instance, { storage: { sql } }) => {
-      sql.exec("DELETE FROM held_sessions");
+      sql.exec("DELETE FROM sessions");
     });
     after(REPORT_AFTER_MS + 1);
     expect(await call()).toBe("s1");
@@ -151,14 +151,14 @@ describe("a session that an object keeps", () => {
     await Promise.all(under);
     await over?.();
     const [row] = await rows();
-    expect(row?.until).toBeGreaterThan(Date.now() + 3_600_000);
+    expect(row?.expires).toBeGreaterThan(Date.now() + 3_600_000);
   });
 
   it("is its call's own where another took its place, or it is too large to keep, and ends with it", async () => {
     const { lend, object, ended, under } = caller();
     const { release: over } = await lend();
     await runInDurableObject(object, (_instance, { storage: { sql } }) => {
-      sql.exec("UPDATE held_sessions SET tag = 'another'");
+      sql.exec("UPDATE sessions SET tag = 'another'");
     });
     await Promise.all(under);
     await over?.();

@@ -31,7 +31,7 @@ async function freshUpstream() {
   /** As when nobody used anything for some minutes. */
   const timePasses = () =>
     runInDurableObject(object, (_instance, { storage: { sql } }) => {
-      sql.exec("UPDATE held_sessions SET until = 0");
+      sql.exec("UPDATE sessions SET expires = 0");
     });
   return { object, name, ring, claim, make, timePasses };
 }
@@ -69,7 +69,7 @@ const stored = (object: DurableObjectStub) =>
   runInDurableObject(object, async (_instance, { storage }) => ({
     keys: (await storage.list()).size,
     alarm: await storage.getAlarm(),
-    tables: storage.sql.exec("SELECT name FROM sqlite_master WHERE name = 'held_sessions'").toArray().length,
+    tables: storage.sql.exec("SELECT name FROM sqlite_master WHERE name = 'sessions'").toArray().length,
   }));
 
 describe("a session that several isolates want", () => {
@@ -78,8 +78,8 @@ describe("a session that several isolates want", () => {
     const tag = await make();
     expect(await claim()).toEqual({ state: "wait" });
     expect(await object.store({ key: "k", tag }, "sealed", CALL_MS)).toBe(true);
-    expect(await claim()).toEqual({ state: "shared", tag, ring, sealed: "sealed", times: 1 });
-    expect(await claim()).toEqual({ state: "shared", tag, ring, sealed: "sealed", times: 2 });
+    expect(await claim()).toEqual({ state: "shared", tag, ring, sealed: "sealed", uses: 1 });
+    expect(await claim()).toEqual({ state: "shared", tag, ring, sealed: "sealed", uses: 2 });
     expect(await claim("another")).toMatchObject({ state: "make" });
   });
 
@@ -107,7 +107,7 @@ describe("a session that several isolates want", () => {
     const { object, claim, make } = await freshUpstream();
     const aYearAhead = () =>
       runInDurableObject(object, async (_instance, { storage }) => {
-        storage.sql.exec("UPDATE held_sessions SET until = until + 31536000000");
+        storage.sql.exec("UPDATE sessions SET expires = expires + 31536000000");
         await storage.setAlarm(Date.now() + 31_536_000_000);
       });
     await make();
@@ -117,11 +117,11 @@ describe("a session that several isolates want", () => {
     await aYearAhead();
     await evictDurableObject(object);
     expect(await claim()).toMatchObject({ state: "shared", tag });
-    const { until, alarm } = await runInDurableObject(object, async (_instance, { storage }) => ({
-      ...storage.sql.exec<{ until: number }>("SELECT until FROM held_sessions").one(),
+    const { expires, alarm } = await runInDurableObject(object, async (_instance, { storage }) => ({
+      ...storage.sql.exec<{ expires: number }>("SELECT expires FROM sessions").one(),
       alarm: await storage.getAlarm(),
     }));
-    expect(until).toBeLessThan(Date.now() + 4_000_000);
+    expect(expires).toBeLessThan(Date.now() + 4_000_000);
     expect(alarm).toBeLessThan(Date.now() + 4_000_000);
   });
 
@@ -143,7 +143,7 @@ describe("a session that several isolates want", () => {
     const { object, claim, make } = await freshUpstream();
     await make();
     await runInDurableObject(object, (_instance, { storage: { sql } }) => {
-      const row = "INSERT INTO held_sessions (tag, key, owner, until) VALUES (?1, ?1, 'mallory', ?2)";
+      const row = "INSERT INTO sessions (tag, key, owner, expires) VALUES (?1, ?1, 'mallory', ?2)";
       for (let at = 0; at < MAX_SESSIONS_PER_OWNER; at += 1) sql.exec(row, `m${at}`, Date.now() + 1e6);
     });
     expect(await claim("new", "mallory")).toEqual({ state: "alone" });

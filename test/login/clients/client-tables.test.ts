@@ -25,7 +25,7 @@ function fill({ methods, clock }: Bench<LoginMethods>): void {
 /** As consent gives it to a client. */
 function grantTo({ sql }: Bench<LoginMethods>, client: string): void {
   sql.exec(
-    `INSERT INTO login_grants (id, client, client_name, digest, principal, person, home, resource, narrowing, created, used_at,
+    `INSERT INTO login_grants (id, client, client_name, client_digest, principal, person, tenant_issuer, resource, narrowing, created, used_at,
        confirmed_at, expires, sign_in_until) VALUES (?1, ?2, '', '', 'p', '{}', '', '', '{}', 0, 0, 0, 0, 0)`,
     `grant of ${client}`,
     client,

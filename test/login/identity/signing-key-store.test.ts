@@ -49,7 +49,7 @@ describe("the keys with which a tenant signs", () => {
       const { x, y, d } = jwk;
       expect(JSON.parse(published)).toEqual({ kty: "EC", crv: "P-256", x, y, kid, alg: "ES256", use: "sig" });
       expect(d).toMatch(/^[\w-]{43}$/);
-      expect(JSON.stringify(sql.exec("SELECT * FROM login_keys").toArray())).not.toContain(d);
+      expect(JSON.stringify(sql.exec("SELECT * FROM login_signing_keys").toArray())).not.toContain(d);
     }));
 
   it("are replaced after 30 days: the next one is published for an hour before it signs, the last one for a day after", () =>
@@ -78,7 +78,7 @@ describe("the keys with which a tenant signs", () => {
         await signer();
         clock.now += 31 * DAY;
       }
-      expect(sql.exec("SELECT count(*) AS count FROM login_keys").one()).toEqual({ count: 3 });
+      expect(sql.exec("SELECT count(*) AS count FROM login_signing_keys").one()).toEqual({ count: 3 });
     }));
 
   it("that were sealed under another SECRETS_KEY give way at once, and stay published for a day", async () => {
@@ -101,7 +101,7 @@ describe("the keys with which a tenant signs", () => {
   it.each(["", "broken"])("are none without a SECRETS_KEY that can be used: %o", (key) =>
     atDesk(async ({ signer, published, sql }) => {
       expect([await signer(), await published()]).toEqual(["unset", []]);
-      expect(sql.exec("SELECT * FROM login_keys").toArray()).toEqual([]);
+      expect(sql.exec("SELECT * FROM login_signing_keys").toArray()).toEqual([]);
     }, key),
   );
 });

@@ -37,7 +37,7 @@ function add({ methods, clock }: Bench<Both>, id: string, subject = id): "added"
     profile: null,
     scopes: null,
     narrowing: { deny: [] },
-    home: "https://mcp.example/login/acme",
+    tenantIssuer: "https://mcp.example/login/acme",
     provider: null,
     keyHash: null,
     expires: clock.now + DAY,
@@ -91,7 +91,7 @@ it(
     await onLogin((bench) => {
       const { sql, clock } = bench;
       const fill = `WITH RECURSIVE n(at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM n WHERE at < 99999)
-      INSERT INTO login_grants (id, client, client_name, digest, principal, person, home, resource, narrowing, created, used_at,
+      INSERT INTO login_grants (id, client, client_name, client_digest, principal, person, tenant_issuer, resource, narrowing, created, used_at,
         confirmed_at, expires, sign_in_until) SELECT 'h' || at, 'c2', '', '', 'p' || at, '{}', '', '', '{}', 0, 0, 0, ?1, ?1 FROM n`;
       sql.exec(fill, clock.now + DAY);
       expect([add(bench, "g1"), add(bench, "g2")]).toEqual(["added", "full"]);

@@ -50,7 +50,7 @@ const askOf = (at: number) => ({
   oldHash: "refresh",
   access: `access ${at}`,
   refresh: `refresh ${at}`,
-  answer: `answer ${at}`,
+  sealedTokens: `answer ${at}`,
   maxConfirmedAgeMs: HOUR,
 });
 
@@ -66,7 +66,7 @@ async function due(bench: Bench<Methods>): Promise<void> {
     profile: null,
     scopes: null,
     narrowing: { deny: [] },
-    home: "https://mcp.example/login/acme",
+    tenantIssuer: "https://mcp.example/login/acme",
     provider: await sealProvider(visitOf(bench).tenantContext, "g1", { access: "theirs", refresh: "first" }),
     keyHash: null,
     expires: clock.now + 24 * HOUR,
@@ -94,12 +94,12 @@ it("a refresh asks the provider once for all that come at the same time, and kee
     const all = await Promise.all(
       Array.from({ length: 10 }, (_none, at) => refreshWithRevalidation(visit, askOf(at), way)),
     );
-    expect(new Set(all.map((one) => (one.state === "issued" ? one.answer : one.state))).size).toBe(1);
+    expect(new Set(all.map((one) => (one.state === "issued" ? one.sealedTokens : one.state))).size).toBe(1);
     expect(confirm.mock.calls.map(([, provider]) => provider.refresh)).toEqual(["first"]);
     bench.clock.now += HOUR + 1;
     const next = saying({ state: "confirmed" });
     const [given] = all;
-    const old = given?.state === "issued" ? given.answer.replace("answer", "refresh") : "";
+    const old = given?.state === "issued" ? given.sealedTokens.replace("answer", "refresh") : "";
     expect(await refreshWithRevalidation(visit, { ...askOf(11), oldHash: old }, next.way)).toMatchObject({
       state: "issued",
     });
@@ -134,7 +134,7 @@ it("a refresh gives nothing while the provider is away, and all of it when it is
     await expect(failed).rejects.toMatchObject({ error: "temporarily_unavailable", status: 503 });
     expect(await refreshWithRevalidation(visitOf(bench), askOf(0), way)).toMatchObject({
       state: "issued",
-      answer: "answer 0",
+      sealedTokens: "answer 0",
     });
   });
 });
@@ -203,7 +203,10 @@ it("a refresh loses no login by a provider that is slow once: the client is told
     slow.resolve({ state: "confirmed", provider: { access: "newer", refresh: "second" } });
     await Promise.all(waited);
     const { confirm, way } = saying({ state: "ended" });
-    expect(await refreshWithRevalidation(visit, askOf(0), way)).toMatchObject({ state: "issued", answer: "answer 0" });
+    expect(await refreshWithRevalidation(visit, askOf(0), way)).toMatchObject({
+      state: "issued",
+      sealedTokens: "answer 0",
+    });
     expect(confirm).not.toHaveBeenCalled();
   });
 });

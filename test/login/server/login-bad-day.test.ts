@@ -34,7 +34,7 @@ function grantOf({ clock }: Bench<LoginMethods>, id = "g1", subject = "alice") {
     profile: null,
     scopes: null,
     narrowing: { deny: [] },
-    home: "https://mcp.example/login/acme",
+    tenantIssuer: "https://mcp.example/login/acme",
     provider: "sealed",
     keyHash: null,
     expires: clock.now + DAY,
@@ -56,7 +56,7 @@ const refreshAsk = (at: number) => ({
   oldHash: `refresh ${at} of g1`,
   access: `access ${at + 1} of g1`,
   refresh: `refresh ${at + 1} of g1`,
-  answer: `answer ${at + 1}`,
+  sealedTokens: `answer ${at + 1}`,
   maxConfirmedAgeMs: null,
 });
 
@@ -69,7 +69,7 @@ function given(bench: Bench<LoginMethods>, id = "g1", subject = "alice"): void {
 function fill({ sql, clock }: Bench<LoginMethods>, many: number): void {
   const names = `WITH RECURSIVE n(at) AS (SELECT 0 UNION ALL SELECT at + 1 FROM n WHERE at + 1 < ${many})`;
   const expires = clock.now + DAY;
-  const columns = `id, client, client_name, digest, principal, person, home, resource, narrowing, created, used_at,
+  const columns = `id, client, client_name, client_digest, principal, person, tenant_issuer, resource, narrowing, created, used_at,
     confirmed_at, expires, sign_in_until`;
   sql.exec(
     `${names} INSERT INTO login_grants (${columns}) SELECT 'h' || at, 'c1', 'Client', 'd1',
@@ -77,9 +77,12 @@ function fill({ sql, clock }: Bench<LoginMethods>, many: number): void {
     clock.now,
     expires,
   );
-  sql.exec(`${names} INSERT INTO login_access SELECT 'access of h' || at, 'h' || at, ?1 FROM n`, clock.now + HOUR);
   sql.exec(
-    `${names} INSERT INTO login_refresh (hash, grant_id, created) SELECT 'refresh 0 of h' || at, 'h' || at, ?1 FROM n`,
+    `${names} INSERT INTO login_access_tokens SELECT 'access of h' || at, 'h' || at, ?1 FROM n`,
+    clock.now + HOUR,
+  );
+  sql.exec(
+    `${names} INSERT INTO login_refresh_tokens (hash, grant_id, created) SELECT 'refresh 0 of h' || at, 'h' || at, ?1 FROM n`,
     clock.now,
   );
   sql.exec(
@@ -221,7 +224,7 @@ describe("where there are many rows", () => {
       for (const [at, before] of after.slice(0, -1).entries())
         expect(before - (after[at + 1] ?? 0)).toBeLessThanOrEqual(100);
       expect([next, left()]).toEqual([undefined, 0]);
-      for (const table of ["login_access", "login_refresh", "login_codes"])
+      for (const table of ["login_access_tokens", "login_refresh_tokens", "login_codes"])
         expect(sql.exec(`SELECT 1 FROM ${table}`).toArray()).toEqual([]);
     });
   });

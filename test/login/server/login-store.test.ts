@@ -52,7 +52,7 @@ function grantOf({ clock }: Pick<Bench<Both>, "clock">, about: Partial<NewGrant>
     profile: null,
     scopes: null,
     narrowing: { deny: [] },
-    home: "https://mcp.example/login/acme",
+    tenantIssuer: "https://mcp.example/login/acme",
     provider: null,
     keyHash: null,
     expires: clock.now + 7 * DAY,
@@ -72,7 +72,11 @@ function redeemAsk(about: Partial<RedeemRequest> = {}): RedeemRequest {
 
 /** The refresh token of this number for the one after it. */
 function refreshAsk(number: number, about: Partial<TokenRefreshRequest> = {}): TokenRefreshRequest {
-  const next = { access: `access ${number + 1}`, refresh: `refresh ${number + 1}`, answer: `answer ${number + 1}` };
+  const next = {
+    access: `access ${number + 1}`,
+    refresh: `refresh ${number + 1}`,
+    sealedTokens: `answer ${number + 1}`,
+  };
   const by = {
     client: "c1",
     digest: "d1",
@@ -124,7 +128,7 @@ describe("a code", () => {
     await onLogin((bench) => {
       bench.methods.addGrant(grantOf(bench), codeOf());
       expect(bench.methods.redeem(redeemAsk(about))).toMatchObject(refused);
-      expect(countOf(bench, "login_access")).toBe(0);
+      expect(countOf(bench, "login_access_tokens")).toBe(0);
       expect(bench.methods.redeem(redeemAsk({ redirect: null, resource: RESOURCE }))).toMatchObject({
         state: "issued",
       });
@@ -163,7 +167,7 @@ describe("an access token", () => {
           scopes: undefined,
           issuer: ISSUER,
           grant: "g1",
-          home: "https://mcp.example/login/acme",
+          tenantIssuer: "https://mcp.example/login/acme",
           resource: RESOURCE,
           narrowing: { deny: ["drop"] },
           expires,
@@ -258,13 +262,15 @@ describe("a refresh token", () => {
     await onLogin((bench) => {
       given(bench);
       const answers = Array.from({ length: 50 }, (_none, at) => {
-        const own = { answer: `answer of ${at}`, access: `access of ${at}`, refresh: `refresh of ${at}` };
+        const own = { sealedTokens: `answer of ${at}`, access: `access of ${at}`, refresh: `refresh of ${at}` };
         return bench.methods.refresh(refreshAsk(0, own));
       });
-      expect(answers).toEqual(answers.map(() => expect.objectContaining({ state: "issued", answer: "answer of 0" })));
+      expect(answers).toEqual(
+        answers.map(() => expect.objectContaining({ state: "issued", sealedTokens: "answer of 0" })),
+      );
       bench.clock.now += 30_000;
-      expect(bench.methods.refresh(refreshAsk(0))).toMatchObject({ state: "issued", answer: "answer of 0" });
-      expect([countOf(bench, "login_access"), countOf(bench, "login_refresh")]).toEqual([2, 2]);
+      expect(bench.methods.refresh(refreshAsk(0))).toMatchObject({ state: "issued", sealedTokens: "answer of 0" });
+      expect([countOf(bench, "login_access_tokens"), countOf(bench, "login_refresh_tokens")]).toEqual([2, 2]);
       expect(bearerIn(bench, "access of 0")).toMatchObject({ id: "g1" });
     });
   });
@@ -312,7 +318,7 @@ describe("a refresh token", () => {
         bench.clock.now += 5 * MINUTE;
         expect(bench.methods.refresh(refreshAsk(at))).toMatchObject({ state: "issued" });
       }
-      expect([countOf(bench, "login_refresh"), countOf(bench, "login_access")]).toEqual([201, 12]);
+      expect([countOf(bench, "login_refresh_tokens"), countOf(bench, "login_access_tokens")]).toEqual([201, 12]);
     });
   });
 
@@ -397,7 +403,7 @@ describe("a grant", () => {
       bench.methods.refresh(refreshAsk(0));
       bench.clock.now += 7 * DAY;
       expect(await bench.open.alarm?.(bench.clock.now)).toBeUndefined();
-      for (const table of ["login_grants", "login_access", "login_refresh", "login_codes"]) {
+      for (const table of ["login_grants", "login_access_tokens", "login_refresh_tokens", "login_codes"]) {
         expect([table, countOf(bench, table)]).toEqual([table, 0]);
       }
     });

@@ -39,7 +39,7 @@ function add({ methods, clock }: Bench<Both>, id: string, { client = "c1", subje
     profile: null,
     scopes: null,
     narrowing: { deny: [] },
-    home: "https://mcp.example/login/acme",
+    tenantIssuer: "https://mcp.example/login/acme",
     provider: "sealed",
     keyHash: null,
     expires: clock.now + DAY,
@@ -62,7 +62,13 @@ function refreshed({ methods }: Bench<Both>, id: string) {
     accessMs: HOUR,
     maxConfirmedAgeMs: null,
   };
-  return methods.refresh({ ...by, oldHash: `refresh of ${id}`, access: "next", refresh: "next", answer: "sealed" });
+  return methods.refresh({
+    ...by,
+    oldHash: `refresh of ${id}`,
+    access: "next",
+    refresh: "next",
+    sealedTokens: "sealed",
+  });
 }
 
 function given(bench: Bench<Both>, id: string, about: Parameters<typeof add>[2] = {}): void {
@@ -147,11 +153,11 @@ describe("a client that is removed", () => {
       expect(left.at(-1)).toBe(1);
       for (const [at, before] of left.slice(0, -1).entries())
         expect(before - (left[at + 1] ?? 0)).toBeLessThanOrEqual(100);
-      expect([countIn(bench, "login_removed"), countIn(bench, "login_refresh")]).toEqual([0, 1]);
+      expect([countIn(bench, "login_removed_clients"), countIn(bench, "login_refresh_tokens")]).toEqual([0, 1]);
       expect([idsOf(bench), bearerOf(bench, "other")]).toEqual([["other"], "other"]);
       clock.now += HOUR;
       await ring(bench);
-      expect(countIn(bench, "login_access")).toBe(0);
+      expect(countIn(bench, "login_access_tokens")).toBe(0);
     });
   });
 

@@ -226,7 +226,7 @@ describe("a snapshot that is renewed", () => {
             name: "s",
             hash: "h",
             body: new ArrayBuffer(1),
-            resent: null,
+            resendToken: null,
           }),
       ],
     ])("not over a change of %s", async (_what, change) => {

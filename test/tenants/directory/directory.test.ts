@@ -67,7 +67,7 @@ describe("the directory", () => {
     expect(await shard.getHostnameClaim("resting.example")).toMatchObject({
       tenant: "resting",
       created: one.created,
-      basis: 3,
+      tenantRevision: 3,
     });
     await shard.releaseHostname("resting.example", one, 3, 3);
     expect(await owner()).toBeNull();

@@ -139,7 +139,7 @@ function writeAt(sql: SqlStorage, times: readonly number[], env: object = {}, ch
   for (const time of times) recordAudit(hostAt(sql, time, env), { name: "ann" }, ["do", "it"], change);
 }
 
-const keptBytes = (sql: SqlStorage) => sql.exec<{ bytes: number }>("SELECT bytes FROM audit_kept").one().bytes;
+const keptBytes = (sql: SqlStorage) => sql.exec<{ bytes: number }>("SELECT bytes FROM audit_totals").one().bytes;
 const bytesOf = (sql: SqlStorage) =>
   sql.exec<{ bytes: number }>("SELECT sum(octet_length(before) + octet_length(after)) AS bytes FROM audit").one().bytes;
 const daysAfter = (days: number) => NOW + days * DAY;

@@ -154,7 +154,7 @@ describe("claim", () => {
       expect(methods.claim("nonce", "pay", expires).state).toBe("settled");
       clock.now += 1;
       methods.claim("another", "pay", expires + 1000);
-      expect(sql.exec("SELECT nonce FROM claims").toArray()).toEqual([{ nonce: "another" }]);
+      expect(sql.exec("SELECT nonce FROM once_claims").toArray()).toEqual([{ nonce: "another" }]);
     });
   });
 });

@@ -121,7 +121,7 @@ it("retired names are so many at most: those that would end first are gone", asy
     write("one", retired(0, clock.now + DAY));
     write("two", retired(1500, clock.now + 2 * DAY));
     const left = sql
-      .exec<{ until: number; n: number }>("SELECT until, count(*) AS n FROM retired GROUP BY until")
+      .exec<{ until: number; n: number }>("SELECT until, count(*) AS n FROM deprecated_names GROUP BY until")
       .toArray();
     expect(left.map(({ n }) => n)).toEqual([MAX_DEPRECATED_NAMES - 1500, 1500]);
   });
@@ -134,8 +134,8 @@ it("claims go with the alarm when nobody claims any more", async () => {
     expect(wakes).toContain(clock.now + 11);
     clock.now += 15;
     expect(await open.alarm?.(clock.now)).toBe(clock.now + 6);
-    expect(sql.exec("SELECT name FROM claims").toArray()).toEqual([{ name: "b" }]);
+    expect(sql.exec("SELECT name FROM once_claims").toArray()).toEqual([{ name: "b" }]);
     clock.now += 6;
-    expect([await open.alarm?.(clock.now), sql.exec("SELECT 1 FROM claims").toArray()]).toEqual([undefined, []]);
+    expect([await open.alarm?.(clock.now), sql.exec("SELECT 1 FROM once_claims").toArray()]).toEqual([undefined, []]);
   });
 });

@@ -167,7 +167,7 @@ describe("what is refused leaves nothing in KV", () => {
     for (let at = 0; at < 4; at += 1) await write(tenant, `s${at}`, bytes(MAX_SECTION_BYTES, at));
     expect(await write(tenant, "more", bytes(1, 99))).toEqual({ state: "full" });
     expect(await inKv(tenant)).toBe(5);
-    await inside(tenant, ({ storage }) => storage.sql.exec("UPDATE section_garbage SET collect_at = 1"));
+    await inside(tenant, ({ storage }) => storage.sql.exec("UPDATE section_garbage SET delete_at = 1"));
     expect(await runDurableObjectAlarm(tenant.object)).toBe(true);
     expect(await inKv(tenant)).toBe(4);
   });
@@ -223,7 +223,7 @@ it("a section that was replaced is deleted in KV when nobody's lease names it an
     },
   };
   const tenant = await made();
-  const put = (hash: string) => ({ name: "s", hash, body: bytes(1).buffer, resent: null });
+  const put = (hash: string) => ({ name: "s", hash, body: bytes(1).buffer, resendToken: null });
   await onBench(
     sectionStore,
     async ({ methods, open, clock, wakes }) => {

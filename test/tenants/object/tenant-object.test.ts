@@ -37,10 +37,10 @@ it("a tenant's object wakes for the earliest of what it was asked for", async ()
   const store = storeOf(tenant);
   await store.write({ uri: "note:a", name: "a", blob: BIG });
   await store.delete("note:a");
-  const [copy] = await rowsOf(tenant, "SELECT min(until) AS until FROM copy_parts");
-  const [garbage] = await rowsOf(tenant, "SELECT collect_at FROM garbage");
-  expect(await alarmOf(tenant)).toBe(copy?.until);
-  expect(await alarmOf(tenant)).toBeLessThan(Number(garbage?.collect_at));
+  const [copy] = await rowsOf(tenant, "SELECT min(expires) AS expires FROM body_copy_parts");
+  const [garbage] = await rowsOf(tenant, "SELECT delete_at FROM body_garbage");
+  expect(await alarmOf(tenant)).toBe(copy?.expires);
+  expect(await alarmOf(tenant)).toBeLessThan(Number(garbage?.delete_at));
 });
 
 it("an eviction does not put an alarm off", async () => {
@@ -57,10 +57,10 @@ it("an alarm that was rolled back with the work that wanted it is asked for agai
   const store = storeOf(tenant);
   await store.write({ uri: "note:a", name: "a", blob: BIG });
   const nameless = { ...(await rowsOf(tenant, "SELECT * FROM resources"))[0], name: null, hash: "other", tags: [] };
-  const put = { row: nameless, searchText: "", copy: null, ifAbsent: false, resent: null };
+  const put = { row: nameless, searchText: "", copy: null, ifAbsent: false, resendToken: null };
   expect(String(await failureOf(tenant, "content.put", put))).toContain("NOT NULL");
   // The old body is kept after all; the new one, which was uploaded before, is to be deleted.
-  expect(await rowsOf(tenant, "SELECT hash FROM garbage")).toEqual([{ hash: "other" }]);
+  expect(await rowsOf(tenant, "SELECT hash FROM body_garbage")).toEqual([{ hash: "other" }]);
   expect(await alarmOf(tenant)).toBeGreaterThan(Date.now());
   await store.delete("note:a");
   expect(await alarmOf(tenant)).toBeGreaterThan(Date.now());
@@ -72,15 +72,15 @@ it("an alarm sets the next one, until nothing is left to do", async () => {
   await store.write({ uri: "note:a", name: "a", text: "small" });
   await store.delete("note:a");
   const due = async () => {
-    for (const table of ["copies", "collected"]) {
-      await inside(tenant, ({ storage }) => storage.sql.exec(`UPDATE ${table} SET until = 1`));
+    for (const table of ["body_copies", "body_deletions"]) {
+      await inside(tenant, ({ storage }) => storage.sql.exec(`UPDATE ${table} SET expires = 1`));
     }
   };
   await due();
   expect(await runDurableObjectAlarm(tenant.object)).toBe(true);
-  const [garbage] = await rowsOf(tenant, "SELECT collect_at FROM garbage");
-  expect(await alarmOf(tenant)).toBe(garbage?.collect_at);
-  await inside(tenant, ({ storage }) => storage.sql.exec("UPDATE garbage SET collect_at = 1"));
+  const [garbage] = await rowsOf(tenant, "SELECT delete_at FROM body_garbage");
+  expect(await alarmOf(tenant)).toBe(garbage?.delete_at);
+  await inside(tenant, ({ storage }) => storage.sql.exec("UPDATE body_garbage SET delete_at = 1"));
   expect(await runDurableObjectAlarm(tenant.object)).toBe(true);
   await due();
   expect(await runDurableObjectAlarm(tenant.object)).toBe(true);
