@@ -7,8 +7,8 @@ import { failure, type ErrorKey, type Failure } from "../protocol/errors.ts";
 import { MAX_BATCH } from "../protocol/classify.ts";
 import { isObject } from "../protocol/jsonrpc.ts";
 import { isFailure } from "../protocol/methods/params.ts";
-import { addressOf } from "../limits/address.ts";
-import { DailyCalls, type DailyCaller, type DailyAuthority } from "../limits/daily-calls.ts";
+import { addressOf, hashAddress } from "../limits/address.ts";
+import { ADDRESS, DailyCalls, type DailyCaller, type DailyAuthority } from "../limits/daily-calls.ts";
 import { describeLimit, RateLimiter, type PlatformRateLimiter, type LimitRejection } from "../limits/rate-limiter.ts";
 import type { ConcurrencyCounter } from "../limits/concurrency-counter.ts";
 import type { LimitName } from "../tenants/document/tenant-document.ts";
@@ -206,16 +206,21 @@ export function limitDaily(
   return daily.take(caller, Date.now(), () => createDailyAuthority(authorized));
 }
 
+/** A report has the counts of several callers. */
+function withStoredCallers<T extends DailyLimit>(limits: readonly T[]): Promise<T[]> {
+  return Promise.all(
+    limits.map(async (limit) =>
+      limit.caller.startsWith(ADDRESS)
+        ? { ...limit, caller: await hashAddress(limit.caller.slice(ADDRESS.length)) }
+        : limit,
+    ),
+  );
+}
+
 function createDailyAuthority(authorized: AuthorizedRequest): DailyAuthority {
-  const withStoredOwner = <T extends DailyLimit>(limits: readonly T[]): Promise<T[]> =>
-    Promise.all(
-      limits.map(async (limit) =>
-        limit.caller === "" ? limit : { ...limit, caller: await authorized.context.ownerOf(authorized.principal.id) },
-      ),
-    );
   return {
     take: async (limits) => {
-      const storedLimits = await withStoredOwner(limits);
+      const storedLimits = await withStoredCallers(limits);
       try {
         return await withTimeout(createRpcClient(authorized.stub(), limitStore).take(storedLimits));
       } catch (error) {
@@ -224,7 +229,7 @@ function createDailyAuthority(authorized: AuthorizedRequest): DailyAuthority {
       }
     },
     count: async (counted) =>
-      withTimeout(createRpcClient(authorized.stub(), limitStore).count(await withStoredOwner(counted))),
+      withTimeout(createRpcClient(authorized.stub(), limitStore).count(await withStoredCallers(counted))),
     waitUntil: (work) => {
       authorized.waitUntil(
         work().catch((error: unknown) => {

@@ -26,6 +26,8 @@ export interface DailyCaller extends LimitedCaller {
 
 /** How often an isolate reports its counts. */
 export const REPORT_MS = 5000;
+/** Precedes the address of a caller without a credential. No principal's id begins with it. */
+export const ADDRESS = "address ";
 const MAX_COUNTS = 20_000;
 const MAX_TENANTS = 20_000;
 /** The most callers in one report. The object answers no other request while it processes one. */
@@ -122,7 +124,7 @@ export class DailyCalls {
       counted.push({ name, most, caller, count });
     };
     add("dailyToolCalls", "");
-    add("principalDailyToolCalls", isAnonymous ? `address ${id}` : `key ${id}`);
+    add("principalDailyToolCalls", isAnonymous ? ADDRESS + id : id);
     return counted;
   }
 }

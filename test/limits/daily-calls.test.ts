@@ -152,7 +152,7 @@ describe("a daily limit that is not exact", () => {
     const at = tenantObject();
     const one = isolate(at, { dailyToolCalls: 1000, principalDailyToolCalls: 1000 });
     for (let second = 0; second < 20; second += 1) {
-      for (const id of ["a", "b", "c"]) one.serve(10, id);
+      for (const id of ["key a", "key b", "key c"]) one.serve(10, id);
       await at.advance(1000);
     }
     expect(at.asks.count).toBeLessThanOrEqual(5);
@@ -208,7 +208,7 @@ describe("a daily limit that is not exact", () => {
   test("counts each key by itself", async () => {
     const at = tenantObject();
     const one = isolate(at, { principalDailyToolCalls: 5 });
-    expect([one.serve(9, "a"), one.serve(9, "b")]).toEqual([5, 5]);
+    expect([one.serve(9, "key a"), one.serve(9, "key b")]).toEqual([5, 5]);
     await at.advance(REPORT_MS);
     expect([at.used("key a"), at.used("key b")]).toEqual([5, 5]);
   });
