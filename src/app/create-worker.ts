@@ -5,7 +5,7 @@ import { createTypedConfig, type TypedConfig } from "../handlers/typed-config.ts
 import { enableReplayWarnings } from "../handlers/replay-warnings.ts";
 import { reportUnhandledRejections } from "../handlers/unhandled-rejections.ts";
 import type { NewResource } from "../handlers/resource-store.ts";
-import type { AnySchema, Infer } from "../handlers/schema.ts";
+import type { AnySchema, CheckedSchema, Infer } from "../handlers/schema.ts";
 import type { Catalog } from "../handlers/catalog.ts";
 import { createDefinition, definitionErrors, isProduction } from "../handlers/definition-errors.ts";
 import type { Prompt } from "../handlers/prompt.ts";
@@ -84,7 +84,7 @@ export interface WorkerOptions<Bindings = WorkerEnv, Settings = AnySchema | unde
    * Schema of a tenant's settings object, which handlers read as `ctx.settings`. Without a schema, settings are not
    * validated.
    */
-  readonly settings?: Settings;
+  readonly settings?: Settings & CheckedSchema<Settings>;
   /** Tools, made with `defineTool`. Names are unique. */
   readonly tools?: readonly Tool<NoInfer<Bindings>, SettingsBy<Settings>>[];
   /** Prompts, made with `definePrompt`. Names are unique. */

@@ -34,6 +34,14 @@ export interface StandardSchema<Output = unknown, Input = unknown> {
 
 export type AnySchema = StandardSchema | Readonly<Record<string, unknown>>;
 
+/** `unknown`, or for a zod shape in place of a schema a string type with the error, which no shape satisfies. */
+export type CheckedSchema<S> =
+  S extends Readonly<Record<string, StandardSchema>>
+    ? [keyof S] extends [never]
+      ? unknown
+      : "write z.object({ ... }) around these members"
+    : unknown;
+
 /** The type that a handler receives for a schema. */
 export type Infer<S> = S extends StandardSchema<infer Output> ? Output : FromJsonSchema<S>;
 

@@ -1,6 +1,7 @@
 // The protocol revisions and, as data, their differences. Code reads these rows instead of comparing versions.
 
-export type Era = "2025" | "2026";
+/** Indexed, so that the compiler prints the values in an error. */
+export type Era = ["2025", "2026"][number];
 
 export const VERSIONS_2025 = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] as const;
 /**

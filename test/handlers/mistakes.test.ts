@@ -165,7 +165,9 @@ it("an output schema is refused alike", () => {
 it("a prompt, a resource and a template say what they are and what is wrong", () => {
   expect(() => definePrompt({ name: "", handler: () => "" })).toThrow(/^prompt ""/);
   expect(() => defineResource({ uri: "no uri", name: "n", text: "" })).toThrow(/^resource "no uri"/);
-  expect(() => defineResource({ uri: "note:a", name: "n" })).toThrow(/^resource "note:a": needs text, blob or read/);
+  expect(() => defineResource({ uri: "note:a", name: "n" } as never)).toThrow(
+    /^resource "note:a": needs text, blob or read/,
+  );
   expect(() => defineTemplate({ uriTemplate: "note:{a", name: "n" })).toThrow(/^template "note:\{a"/);
 });
 
