@@ -16,7 +16,7 @@ import {
   type ClientInfo,
   type LogLevel,
 } from "../protocol/meta.ts";
-import { omitUndefined } from "../protocol/members.ts";
+import { assertKnownKeys, omitUndefined, typeRule } from "../protocol/members.ts";
 import { publishChanges, type Announcement } from "./publish-changes.ts";
 import type { RequestScope, Identity, LinkOptions } from "./request-scope.ts";
 import type { ResourceLinkBlock } from "./content-block.ts";
@@ -234,6 +234,7 @@ export class CallContext implements UntypedContext {
 
   async elicit(name: string, options: ElicitOptions): Promise<ElicitAnswer> {
     assertName(name);
+    assertElicitOptions(name, options);
     const { message } = options;
     if ("url" in options) return this.#sendElicitation(name, { mode: "url", message, url: options.url });
     const schema = compileSchema(options.schema);
@@ -294,6 +295,15 @@ export class CallContext implements UntypedContext {
 /** The name is required: without it the answer cannot be found again. */
 function assertName(name: unknown): void {
   if (typeof name !== "string") throw new TypeError("a question's name comes first, a string");
+}
+
+/** Repeats at run time what the types of the options say. */
+function assertElicitOptions(name: string, options: unknown): void {
+  const what = `ctx.elicit "${name}"`;
+  assertKnownKeys(what, options, "message schema url");
+  const { message, schema, url } = options as JsonObject;
+  if (typeof message !== "string") throw new TypeError(`${what}: message ${typeRule("a string", message)}`);
+  if (url === undefined && schema === undefined) throw new TypeError(`${what}: needs schema for a form, or url`);
 }
 
 /** Headers that carry credentials, and headers that this hop sets. */

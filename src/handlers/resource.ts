@@ -170,7 +170,7 @@ function createTemplate(options = {} as UntypedTemplateOptions): ResourceTemplat
   if (names.length === 0) throw new TypeError(`${what}: has no variable`);
   checkCompleters(`${what}: complete`, options.complete ?? {}, names.join(" "));
   const { uriTemplate, read, list } = options;
-  if (list && !read) throw new TypeError(`${what}: list is a function, and needs read`);
+  if (list && !read) throw new TypeError(`${what}: list needs read`);
   return {
     kind: "template",
     ...accessRulesOf(options),

@@ -2,6 +2,7 @@
 // https://standardschema.dev
 
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import { typeOf } from "../protocol/members.ts";
 import type { Violation } from "../protocol/call-outcome.ts";
 import type { FromJsonSchema } from "./json-schema-type.ts";
 import { applyDefaults, compileJsonSchema, typeName } from "./json-schema.ts";
@@ -82,6 +83,9 @@ export interface CompiledSchema {
 
 /** Throws a TypeError for an invalid JSON Schema. For other schemas, the first read of `json` throws it. */
 export function compileSchema(schema: AnySchema): CompiledSchema {
+  if (!["object", "function"].includes(typeof schema)) {
+    throw new TypeError(`must be a schema of zod or JSON Schema, it is ${typeOf(schema)}`);
+  }
   return isStandard(schema) ? compileStandard(schema) : compilePlain(schema);
 }
 
