@@ -49,6 +49,8 @@ export class CallContext implements UntypedContext {
   #sessionLevel: LogLevel | undefined | null = null;
   #loadingLevel: Promise<void> | undefined;
   readonly #queuedLogs: LogEntry[] = [];
+  /** Names of the `once` work that runs now. */
+  readonly #runningOnce = new Set<string>();
   #isClosed = false;
   /** Number of promises given to `waitUntil` that have not settled. */
   #pendingWork = 0;
@@ -258,13 +260,21 @@ export class CallContext implements UntypedContext {
   }
 
   ask(questions: Readonly<Record<string, Question>>): Promise<Record<string, JsonObject>> {
-    return this.#elicitor.ask(questions);
+    return this.#ask(questions);
+  }
+
+  /** Inside `once`, a question would end the run of era 2026 with the work begun and its outcome unknown. */
+  async #ask(...[questions, onProgress]: Parameters<Elicitor["ask"]>): Promise<Record<string, JsonObject>> {
+    const [running] = this.#runningOnce;
+    if (running === undefined) return this.#elicitor.ask(questions, onProgress);
+    const names = Object.keys(questions).join(", ");
+    throw new TypeError(`"${names}" is asked while ctx.once "${running}" runs: ask before ctx.once, await the answer`);
   }
 
   async #askOne(name: string, question: Question, onProgress?: SampleOptions["onProgress"]): Promise<JsonObject> {
     assertName(name);
     const listener = onProgress && ((progress: JsonObject) => this.#callProgressListener(onProgress, progress));
-    const answers = await this.#elicitor.ask({ [name]: question }, listener);
+    const answers = await this.#ask({ [name]: question }, listener);
     return answers[name] as JsonObject;
   }
 
@@ -288,7 +298,15 @@ export class CallContext implements UntypedContext {
   }
 
   async once<T>(name: string, act: () => T | Promise<T>): Promise<T> {
-    return (await this.#elicitor.once(name, act)) as T;
+    const work = async () => {
+      this.#runningOnce.add(name);
+      try {
+        return await act();
+      } finally {
+        this.#runningOnce.delete(name);
+      }
+    };
+    return (await this.#elicitor.once(name, work)) as T;
   }
 }
 

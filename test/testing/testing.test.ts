@@ -142,6 +142,29 @@ describe.each(["2025", "2026"] as const)("in era %s", (era) => {
     expect(String(errors[0])).toContain(says);
   });
 
+  it("a question inside once is refused", async () => {
+    const ask = defineTool({
+      name: "ask",
+      handler: async (_args, ctx) =>
+        ctx.once("book", async () => (await ctx.elicit("sure", { message: "?", schema: z.object({}) })).action),
+    });
+    const { errors, questions } = await runTool(ask, {}, { era, answers: { sure: {} } });
+    expect(String(errors[0])).toContain('"sure" is asked while ctx.once "book" runs');
+    expect(questions).toEqual([]);
+  });
+
+  it("a question before once, and another one after it, are asked", async () => {
+    const ask = defineTool({
+      name: "ask",
+      handler: async (_args, ctx) => {
+        await ctx.elicit("first", { message: "?", schema: z.object({}) });
+        await ctx.once("book", () => 7);
+        return (await ctx.elicit("last", { message: "?", schema: z.object({}) })).action;
+      },
+    });
+    expect((await runTool(ask, {}, { era, answers: { first: {}, last: {} } })).text).toBe("accept");
+  });
+
   it("work in memo and once is done once, and what stands before a question again in 2026, of which it warns once", async () => {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
     const order = defineTool({
