@@ -25,9 +25,11 @@ const MAX_STORED_URIS = 2000;
 const COMMON_OPTIONS = "read mimeType cache";
 
 export interface ResourceDescription<Settings = Tenantry.Settings> extends AccessRules<Settings> {
+  /** Short name, such as `rules.md`: any text. Clients show it if there is no `title`. */
   readonly name: string;
   /** Name shown to people. */
   readonly title?: string;
+  /** Text for the model: what the content is, and when to read it. None by default. */
   readonly description?: string;
   /** MIME type of contents that do not give their own. */
   readonly mimeType?: string;

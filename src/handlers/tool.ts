@@ -29,6 +29,7 @@ import type { CheckedReturn, Returnable } from "./checked-return.ts";
  * https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations
  */
 export interface ToolAnnotations {
+  /** Name shown to people by clients that do not read the tool's own `title`. */
   readonly title?: string;
   /** The tool changes nothing. Clients assume false by default. */
   readonly readOnlyHint?: boolean;
@@ -67,6 +68,7 @@ export interface ToolOptions<
   readonly description?: string;
   /** Icons as in the protocol: objects with `src`, and optionally `mimeType`, `sizes` and `theme`. */
   readonly icons?: readonly JsonObject[];
+  /** Hints for clients about the tool's effects, such as `{ readOnlyHint: true }`. They are not enforced. */
   readonly annotations?: ToolAnnotations;
   /** The `_meta` of the tool in lists. */
   readonly meta?: JsonObject;
@@ -96,7 +98,8 @@ export interface ToolOptions<
    */
   readonly resumable?: boolean | Partial<Resumable>;
   /**
-   * Runs the tool. A thrown `UserError` becomes a result with `isError` and the error's text. For any other error the
+   * Runs the tool and returns a text, content blocks (`{ type: "text", text }`), an object, or a whole result (`{ content,
+   * structuredContent, isError }`). An object is sent as `structuredContent` and as text. A thrown `UserError` becomes a result with `isError` and the error's text. For any other error the
    * client gets only an id, and the error itself is logged under that id.
    */
   readonly handler: ToolHandler<ToolArguments<Input>, Context<Env, Settings, ConfigOf<Config>>, Returned> &

@@ -32,7 +32,8 @@ export interface Context<Env = Cloudflare.Env, Settings = Tenantry.Settings, Con
   readonly config: Config;
   /**
    * Asks the person with a form or a URL; accepted content has the schema's type. `name` must be unique within the
-   * call: it finds the answer when the handler runs again. Rejects if the client does not support it.
+   * call: it finds the answer when the handler runs again. Rejects if the client does not support it (`can` says so),
+   * and inside `once`.
    */
   elicit<const Schema extends AnySchema = AnySchema>(
     name: string,

@@ -37,7 +37,15 @@ export interface TenantDefinitionOf<Seed = unknown, Around = unknown> {
   readonly icon?: string;
   /** Instructions that clients pass to the model when they connect. */
   readonly instructions?: string;
-  /** Which credentials callers need. `open` by default; modes other than `open` and `key` require `auth`. */
+  /**
+   * Which credentials callers need; `open` by default.
+   *
+   * - `open`: none.
+   * - `key`: an API key, in the header `Authorization: Bearer KEY`. `npx tenantry key create TENANT --name NAME` or the
+   *   admin API makes keys: both need the feature `admin()` and the Worker secret `ADMIN_TOKEN`.
+   * - `oauth`: the token of a person who logged in; requires `auth`. `key+oauth`: a key or such a token.
+   * - `mixed`: a key, a token or none; callers without see what `auth.anonymous` allows.
+   */
   readonly mode?: Mode;
   /**
    * The authorization servers whose tokens the tenant accepts, and what anonymous callers see. Requires the feature
