@@ -13,7 +13,7 @@ import type { Resource, ResourceTemplate } from "../handlers/resource.ts";
 import { withErrorPrefix, type Tool } from "../handlers/tool.ts";
 import { restrictedDefinitions } from "../catalog/hidden-definitions.ts";
 import { TenantResolver } from "../deployment/tenant-resolver.ts";
-import { missingBinding, missingExport, missingObject } from "../deployment/check-configuration.ts";
+import { missingBinding, missingExport, missingFlag, missingObject } from "../deployment/check-configuration.ts";
 import { checkDeclaredTenant, checkDeployment, checkOptions } from "../deployment/check-deployment.ts";
 import type { Bindings as Bound, BuiltInFeature, Deployment } from "../deployment/deployment.ts";
 import type { Feature } from "../deployment/feature.ts";
@@ -198,8 +198,12 @@ export function createWorker<
   try {
     // wrangler replaces `process.env.NODE_ENV`, so a deployment contains none of this. A Worker under vitest has no
     // mode.
-    if (process.env.NODE_ENV !== "production" && (process.env.NODE_ENV ?? process.env.VITEST_POOL_ID))
+    if (process.env.NODE_ENV !== "production" && (process.env.NODE_ENV ?? process.env.VITEST_POOL_ID)) {
       enableReplayWarnings();
+      const warning = missingFlag(Cloudflare);
+      // oxlint-disable-next-line no-console
+      if (warning !== undefined) console.warn(warning);
+    }
   } catch {
     // Without `process`, this is not development.
   }

@@ -2,7 +2,13 @@
 
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { ENTRYPOINTS, missingBinding, missingExport, missingObject } from "../../src/deployment/check-configuration.ts";
+import {
+  ENTRYPOINTS,
+  missingBinding,
+  missingExport,
+  missingFlag,
+  missingObject,
+} from "../../src/deployment/check-configuration.ts";
 import { CLASSES } from "../../src/tenants/directory/namespaces.ts";
 import {
   admin,
@@ -283,6 +289,11 @@ describe("what wrangler.toml forgets", () => {
   it("is named: the KV namespace", () => {
     expect(missingBinding({})).toContain("binds no BODIES");
     expect(missingBinding({ BODIES: {} })).toBeUndefined();
+  });
+
+  it("is named: the flag that keeps ctx.fetch out of your own zone", () => {
+    expect(missingFlag({ compatibilityFlags: {} })).toContain('compatibility_flags = ["global_fetch_strictly_public"]');
+    expect(missingFlag(Cloudflare)).toBeUndefined();
   });
 
   it.each(CLASSES)("is named: the class %s", (name) => {
