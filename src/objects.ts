@@ -1,5 +1,11 @@
-// `tenantry/objects`: all Durable Object classes and entrypoints of a Worker. One line exports them: `export * from
-// "tenantry/objects"`. The classes are the same for every set of features; tables of absent features stay empty.
+/**
+ * All Durable Object classes and entrypoints of a Worker, for the file that `main` of `wrangler.toml` names: `export *
+ * from "tenantry/objects"`. A migration names the classes: `new_sqlite_classes = ["TenantObject", "ContentObject",
+ * "SessionObject", "HubObject", "DirectoryObject", "PlatformObject", "UpstreamObject"]`. They need no bindings, and are
+ * the same for every set of features; tables of absent features stay empty.
+ *
+ * @module
+ */
 // oxlint-disable oxc/no-barrel-file
 
 import { editLogStore } from "./resources/edit-log-store.ts";
@@ -36,7 +42,7 @@ export { SessionObject } from "./sessions/session-object.ts";
 export { HubObject } from "./streams/hub-object.ts";
 export { DirectoryObject } from "./tenants/directory/directory-object.ts";
 
-/** The tenant object: the single source of truth for one tenant. */
+/** Durable Object: the single source of truth for one tenant: its policy, keys, limits, logins and records. */
 export class TenantObject extends createStoreObject<Env, TenantHost>(
   [
     authorityStore,

@@ -12,6 +12,7 @@ const MOST_LINES = 5;
 
 const HEAD = `
 import * as z from "zod";
+import { runTool } from "tenantry/testing";
 import { createWorker, definePrompt, defineResource, defineTemplate, defineTool, type CompletionContext, type Context } from "tenantry";
 interface Bindings { DB: string }
 interface Row { id: number; note: string | null }
@@ -153,6 +154,103 @@ const MISTAKES: readonly [what: string, code: string, names: string][] = [
   ["an option by another name", `defineTool({ name: "t", titel: "T", handler: () => "" });`, "'titel'"],
 ];
 
+/** What the first line says, and where it points: the text that begins at its place. */
+const FIRST_LINES: readonly [what: string, code: string, at: string, says: string][] = [
+  [
+    "inputSchema in place of input",
+    `defineTool({ name: "t", inputSchema: z.object({ a: z.string() }), handler: ({ a }) => a });`,
+    "inputSchema:",
+    '"use input"',
+  ],
+  [
+    "outputSchema in place of output, after a wait",
+    `defineTool({ name: "t", outputSchema: price, handler: async () => { await row(); return { price: 7, currency: "EUR" }; } });`,
+    "outputSchema:",
+    '"use output"',
+  ],
+  [
+    "execute in place of handler",
+    `defineTool({ name: "t", input: z.object({ a: z.string() }), execute: async ({ a }) => a });`,
+    "execute:",
+    '"use handler"',
+  ],
+  [
+    "a zod shape as input",
+    `defineTool({ name: "t", input: { room: z.string() }, handler: ({ room }) => room });`,
+    "input:",
+    "write z.object({ ... })",
+  ],
+  [
+    "a zod shape as output",
+    `defineTool({ name: "t", output: { room: z.string() }, handler: () => ({ room: "blue" }) });`,
+    "output:",
+    "write z.object({ ... })",
+  ],
+  [
+    "a zod shape as config",
+    `defineTool({ name: "t", config: { rate: z.number() }, handler: () => "" });`,
+    "config:",
+    "write z.object({ ... })",
+  ],
+  [
+    "a zod shape as settings",
+    `createWorker({ settings: { plan: z.string() } });`,
+    "settings:",
+    "write z.object({ ... })",
+  ],
+  [
+    "a hint by another name",
+    `defineTool({ name: "t", annotations: { readOnly: true }, handler: async () => "" });`,
+    "readOnly:",
+    "'readOnly' does not exist in type 'ToolAnnotations'",
+  ],
+  [
+    "a hint by another name, with arguments",
+    `defineTool({ name: "t", input: z.object({ a: z.string() }), annotations: { readOnly: true }, handler: ({ a }) => a });`,
+    "readOnly:",
+    "'readOnly' does not exist in type 'ToolAnnotations'",
+  ],
+  [
+    "an era that is none",
+    `runTool(defineTool({ name: "t", handler: () => "" }), {}, { era: "2024" });`,
+    "era:",
+    '"2025" | "2026"',
+  ],
+  [
+    "a capability that is none",
+    `defineTool({ name: "t", handler: (_args, ctx) => String(ctx.can("elicit")) });`,
+    '"elicit"',
+    '"elicitation.form"',
+  ],
+  [
+    "a question without anything",
+    `defineTool({ name: "t", handler: async (_args, ctx) => (await ctx.elicit("sure", {})).action });`,
+    "{}",
+    "readonly message: string; readonly schema: ",
+  ],
+  [
+    "a question without its form",
+    `defineTool({ name: "t", handler: async (_args, ctx) => (await ctx.elicit("sure", { message: "Sure?" })).action });`,
+    "{ message",
+    "readonly schema: ",
+  ],
+  [
+    "a zod shape as form",
+    `defineTool({ name: "t", handler: async (_args, ctx) =>
+       (await ctx.elicit("sure", { message: "Sure?", schema: { sure: z.boolean() } })).action });`,
+    "schema:",
+    "write z.object({ ... })",
+  ],
+  [
+    "a resource without content",
+    `defineResource({ uri: "a:b", name: "r" });`,
+    "{ uri",
+    "'ResourceWithBlob<Env, Settings> | ResourceWithRead<Env, Settings> | ResourceWithText<Env, Settings>'",
+  ],
+];
+/** Mistakes after which the compiler has a second complaint: without a schema, the handler's arguments have no type. */
+const SECOND_COMPLAINTS = ["inputSchema in place of input", "execute in place of handler", "a zod shape as input"];
+
 const RIGHT = `
 export const tools = [
   defineTool({ name: "object", handler: () => ({ price: 7 }) }),
@@ -208,7 +306,7 @@ function compile(files: Readonly<Record<string, string>>): ReadonlyMap<string, r
     skipLibCheck: true,
     noEmit: true,
     allowImportingTsExtensions: true,
-    paths: { tenantry: [join(ROOT, "src/tenantry.ts")] },
+    paths: { tenantry: [join(ROOT, "src/tenantry.ts")], "tenantry/testing": [join(ROOT, "src/testing/testing.ts")] },
   };
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
@@ -229,7 +327,10 @@ function compile(files: Readonly<Record<string, string>>): ReadonlyMap<string, r
 
 describe("the compiler", () => {
   it("says each usual mistake in few lines, with the member's name, and nothing of what is right", () => {
-    const files = Object.fromEntries(MISTAKES.map(([, code], at) => [`mistake${at}`, code]));
+    const files = Object.fromEntries([
+      ...MISTAKES.map(([, code], at) => [`mistake${at}`, code] as const),
+      ...FIRST_LINES.map(([, code], at) => [`first${at}`, code] as const),
+    ]);
     const said = compile({ ...files, right: RIGHT });
     expect(said.get("right")).toBeUndefined();
     expect([...said.keys()].toSorted()).toEqual(Object.keys(files).toSorted());
@@ -237,6 +338,16 @@ describe("the compiler", () => {
       const lines = said.get(`mistake${at}`) ?? [];
       expect(lines.join("\n"), what).toContain(names);
       expect(lines.length, `${what}:\n${lines.join("\n")}`).toBeLessThanOrEqual(MOST_LINES);
+    }
+    for (const [at, [what, code, place, names]] of FIRST_LINES.entries()) {
+      const lines = said.get(`first${at}`) ?? [];
+      const [, line, column] = /^\S+\((\d+),(\d+)\)/.exec(lines[0] ?? "") ?? [];
+      expect(lines[0], what).toContain(names);
+      expect((HEAD + code).split("\n")[Number(line) - 1]?.slice(Number(column) - 1), what).toSatisfy((text: string) =>
+        text.startsWith(place),
+      );
+      const errors = lines.filter((one) => !one.startsWith(" "));
+      if (!SECOND_COMPLAINTS.includes(what)) expect(errors, what).toHaveLength(1);
     }
   });
 });

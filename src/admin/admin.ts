@@ -12,7 +12,12 @@ import { runBaseRolloutStep } from "./services/base-rollout-step.ts";
 import type { createAdmin } from "./create-admin.ts";
 import type { AdminEnv, AdminOptions } from "./route.ts";
 
-/** Adds the admin API at `/admin/v1`. Takes no options. */
+/**
+ * Adds the admin API at `/admin/v1`, which creates tenants, keys, secrets and resources; `npx tenantry` calls it:
+ * `npx tenantry key create acme --name laptop` prints a key of the tenant `acme`. The first owner authenticates with the
+ * Worker secret `ADMIN_TOKEN`, 32 characters or more: in `.dev.vars` for `wrangler dev`, by
+ * `npx wrangler secret put ADMIN_TOKEN` for a deployment. Takes no options.
+ */
 export function admin(...options: readonly never[]): Feature {
   assertNoOptions("admin", options);
   const feature: BuiltInFeature = {

@@ -5,7 +5,7 @@ import { createTypedConfig, type TypedConfig } from "../handlers/typed-config.ts
 import { enableReplayWarnings } from "../handlers/replay-warnings.ts";
 import { reportUnhandledRejections } from "../handlers/unhandled-rejections.ts";
 import type { NewResource } from "../handlers/resource-store.ts";
-import type { AnySchema, Infer } from "../handlers/schema.ts";
+import type { AnySchema, CheckedSchema, Infer } from "../handlers/schema.ts";
 import type { Catalog } from "../handlers/catalog.ts";
 import { createDefinition, definitionErrors, isProduction } from "../handlers/definition-errors.ts";
 import type { Prompt } from "../handlers/prompt.ts";
@@ -13,7 +13,7 @@ import type { Resource, ResourceTemplate } from "../handlers/resource.ts";
 import { withErrorPrefix, type Tool } from "../handlers/tool.ts";
 import { restrictedDefinitions } from "../catalog/hidden-definitions.ts";
 import { TenantResolver } from "../deployment/tenant-resolver.ts";
-import { missingBinding, missingExport, missingObject } from "../deployment/check-configuration.ts";
+import { missingBinding, missingExport, missingFlag, missingObject } from "../deployment/check-configuration.ts";
 import { checkDeclaredTenant, checkDeployment, checkOptions } from "../deployment/check-deployment.ts";
 import type { Bindings as Bound, BuiltInFeature, Deployment } from "../deployment/deployment.ts";
 import type { Feature } from "../deployment/feature.ts";
@@ -74,7 +74,9 @@ export interface WorkerOptions<Bindings = WorkerEnv, Settings = AnySchema | unde
   readonly version?: string;
   /** Server name for people, if `name` is not fit for display. */
   readonly title?: string;
+  /** What the server is for, in a sentence that clients may show. */
   readonly description?: string;
+  /** URL of a page about the server, which clients may link to. */
   readonly websiteUrl?: string;
   /** Guidance for models. A tenant's own `instructions` replace it. */
   readonly instructions?: string;
@@ -84,7 +86,7 @@ export interface WorkerOptions<Bindings = WorkerEnv, Settings = AnySchema | unde
    * Schema of a tenant's settings object, which handlers read as `ctx.settings`. Without a schema, settings are not
    * validated.
    */
-  readonly settings?: Settings;
+  readonly settings?: Settings & CheckedSchema<Settings>;
   /** Tools, made with `defineTool`. Names are unique. */
   readonly tools?: readonly Tool<NoInfer<Bindings>, SettingsBy<Settings>>[];
   /** Prompts, made with `definePrompt`. Names are unique. */
@@ -94,7 +96,13 @@ export interface WorkerOptions<Bindings = WorkerEnv, Settings = AnySchema | unde
     | Resource<NoInfer<Bindings>, SettingsBy<Settings>>
     | ResourceTemplate<NoInfer<Bindings>, SettingsBy<Settings>>
   )[];
-  /** Limits for every tenant whose document sets no others. Defaults: docs/limits.md. */
+  /**
+   * Limits for every tenant whose document sets no others. Absent ones keep their default. Per minute: `tenantMessages`
+   * (60000), `principalMessages` (3000), `toolCalls` (1200, of one tool by one key), and without a credential
+   * `addressMessages` (12000), `addressToolCalls` (6000), `addressRefusals` (100). In bytes: `bodyBytes` (4 MiB),
+   * `resultBytes` (36 MiB), `resourceBytes` (25 MiB). At once: `concurrentCalls` (200), `streams` (100). None by default:
+   * `dailyToolCalls`, `principalDailyToolCalls`.
+   */
   readonly limits?: Limits;
   /**
    * Tenants by id, or a function that looks them up. Default: one open tenant, `demo`, with every tool, prompt and
@@ -105,16 +113,19 @@ export interface WorkerOptions<Bindings = WorkerEnv, Settings = AnySchema | unde
   readonly defaultTenant?: string;
   /** Path under which another app mounts the Worker, such as `/ai`. Default: the root. */
   readonly path?: string;
-  /** Optional parts of the Worker, such as `admin()`. */
+  /**
+   * Optional parts of the Worker: `admin()`, `gateway()`, `login()`, `links()`, `connectPage()`, `telemetry()`,
+   * `usage()`, `callAudit()` and `webhooks()`, or a `Feature` of your own. `tenantry key create` needs `admin()`.
+   */
   readonly features?: readonly Feature[];
   /** Callbacks before and after calls, and for errors that clients are not shown. */
   readonly hooks?: Hooks;
   /** Wraps each call of every tenant, outside any `around` of the tenant. */
   readonly around?: Around;
   /**
-   * Authenticates each request, for apps with their own users: see `docs/api-identity.md`.
+   * Authenticates each request, for apps with their own users, such as by the app's session cookie. Returns:
    *
-   * - A user: the request is made as that user.
+   * - A user: the request is made as that user, in the tenant that `user.tenant` names and in tenants of the mode `open`.
    * - A `Response`: rejects the request with that response.
    * - `undefined`: the request's own credential decides, as without this option.
    *
@@ -137,7 +148,14 @@ export interface TenantryWorker {
 }
 
 /**
- * Creates a Worker that serves MCP at `/mcp/{tenant}`.
+ * Creates a Worker that serves MCP at `/mcp/{tenant}`. `npx tenantry init` writes a project with all that it needs:
+ *
+ * - The file that `main` names exports the Worker as default, and has `export * from "tenantry/objects"`.
+ * - `wrangler.toml` binds a KV namespace: `kv_namespaces = [{ binding = "BODIES" }]`.
+ * - A migration in `wrangler.toml` names the classes: `new_sqlite_classes = ["TenantObject", "ContentObject",
+ *   "SessionObject", "HubObject", "DirectoryObject", "PlatformObject", "UpstreamObject"]`.
+ * - `compatibility_date` is 2025-11-17 or later, and `compatibility_flags` has `"global_fetch_strictly_public"`, so that
+ *   `ctx.fetch` cannot reach origins of your own zone past Cloudflare's front door.
  *
  * Throws a TypeError for an invalid definition, so that the deployment fails. Under `wrangler dev`, every request is
  * answered with the error's message instead.
@@ -180,8 +198,12 @@ export function createWorker<
   try {
     // wrangler replaces `process.env.NODE_ENV`, so a deployment contains none of this. A Worker under vitest has no
     // mode.
-    if (process.env.NODE_ENV !== "production" && (process.env.NODE_ENV ?? process.env.VITEST_POOL_ID))
+    if (process.env.NODE_ENV !== "production" && (process.env.NODE_ENV ?? process.env.VITEST_POOL_ID)) {
       enableReplayWarnings();
+      const warning = missingFlag(Cloudflare);
+      // oxlint-disable-next-line no-console
+      if (warning !== undefined) console.warn(warning);
+    }
   } catch {
     // Without `process`, this is not development.
   }

@@ -8,7 +8,9 @@ import { failure, type Failure } from "../protocol/errors.ts";
  * Comma-separated lists. Without HOSTS any host is allowed, because Cloudflare routes only a Worker's own hosts to it.
  */
 export interface OriginVars {
+  /** Variable: origins whose web pages may call all tenants, such as `https://app.example.com`, separated by commas. */
   readonly ALLOWED_ORIGINS?: string;
+  /** Variable: host names that the Worker answers, without ports, separated by commas; any by default. */
   readonly HOSTS?: string;
 }
 

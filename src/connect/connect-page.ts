@@ -33,7 +33,7 @@ const HEADERS = {
 
 /**
  * Serves a page for people who open an endpoint in a browser, and a block to embed in your own pages. See
- * `docs/connect-page.md`.
+ * `node_modules/tenantry/docs/connect-page.md`.
  */
 export function connectPage(...options: readonly never[]): Feature {
   assertNoOptions("connectPage", options);

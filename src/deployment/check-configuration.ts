@@ -10,6 +10,8 @@ export const ENTRYPOINTS = ["StoredRuns", "UpstreamRefreshes", "WebhookDeliverie
 /** From this date on, the platform provides `ctx.exports`. */
 const MIN_COMPATIBILITY_DATE = "2025-11-17";
 
+const STRICT_FETCH = "global_fetch_strictly_public";
+
 /** Error for the one binding that is always required; undefined if it is there. */
 export function missingBinding({ BODIES }: Bindings): string | undefined {
   return BODIES === undefined
@@ -34,6 +36,20 @@ export function missingObject(env: Bindings): string | undefined {
   return unexported.length > 0
     ? notExported(unexported.join(", "))
     : `wrangler's configuration names no ${missing.join(", ")} in new_sqlite_classes: add it to a migration, with a new tag if the Worker is deployed (tenantry/docs/api-start.md)`;
+}
+
+/**
+ * Warning about a missing compatibility flag; undefined if it is set. `wrangler dev` reads the flag and does not apply it:
+ * only a deployment shows what it does.
+ */
+export function missingFlag({
+  compatibilityFlags,
+}: {
+  readonly compatibilityFlags: Readonly<Record<string, boolean>>;
+}): string | undefined {
+  return compatibilityFlags[STRICT_FETCH] === true
+    ? undefined
+    : `wrangler's configuration lacks compatibility_flags = ["${STRICT_FETCH}"]: once deployed, ctx.fetch can reach origins of your own zone that are not public`;
 }
 
 function notExported(name: string): string {

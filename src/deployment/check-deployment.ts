@@ -13,7 +13,7 @@ import { matchesAny } from "../tenants/document/glob.ts";
 import type { Declaration, Tenant } from "../tenants/document/tenant-definition.ts";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
 import type { Bindings, FieldError, Deployment, BuiltInFeature } from "./deployment.ts";
-import { assertMemberTypes, assertKnownKeys } from "../protocol/members.ts";
+import { assertMemberTypes, assertKnownKeys, typeRule } from "../protocol/members.ts";
 
 /** Throws a TypeError that says what is wrong, and where. */
 export function checkDeployment({ catalog, tenants, tenantResolver, features, defaultTenant }: Deployment): void {
@@ -24,7 +24,7 @@ export function checkDeployment({ catalog, tenants, tenantResolver, features, de
     features.map(({ name }) => name),
   );
   const stray = Object.entries(catalog.extensions ?? {}).find(([, settings]) => !isObject(settings));
-  if (stray) throw new TypeError(`extensions: "${stray[0]}" is an object`);
+  if (stray) throw new TypeError(`extensions: "${stray[0]}" ${typeRule("an object", stray[1])}`);
   const limitError = limitsError(catalog.limits ?? {}, "author");
   if (limitError !== undefined) throw new TypeError(`limits: ${limitError}`);
   for (const tenant of tenants.values()) checkDeclaredTenant(tenant, { catalog, features });
@@ -145,7 +145,7 @@ export function checkOptions(options: Readonly<Record<string, unknown>>): void {
 }
 
 function checkList(member: string, list: unknown = []): void {
-  if (!Array.isArray(list)) throw new TypeError(`createWorker: ${member} is a list`);
+  if (!Array.isArray(list)) throw new TypeError(`createWorker: ${member} ${typeRule("a list", list)}`);
   const at = list.findIndex((one?: { readonly kind?: string }) => {
     if (member === "features") return typeof one !== "object";
     // Under `wrangler dev`, a definition with a mistake is undefined.

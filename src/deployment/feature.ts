@@ -3,7 +3,9 @@ import type { Source } from "../protocol/source.ts";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
 
 /**
- * A part of a Worker, which adds routes of its own and tools, prompts and resources for tenants. See docs/features.md.
+ * A part of a Worker. `admin()`, `gateway()`, `login()`, `links()`, `connectPage()`, `telemetry()`, `usage()`,
+ * `callAudit()` and `webhooks()` return one. A feature of your own adds HTTP routes, and tools, prompts and resources
+ * for tenants.
  */
 export interface Feature {
   /** Unique in the Worker. */

@@ -35,14 +35,22 @@ import type { HostEnv } from "./find-tenant.ts";
 import { requestIdOf } from "../telemetry/request-id.ts";
 
 export interface LimitEnv {
-  /** Optional: Cloudflare's rate limiter, which all isolates of a location share. See wrangler.toml. */
+  /**
+   * Cloudflare's rate limiter, which all isolates of a location share. Without it each isolate counts for itself. In
+   * `wrangler.toml`: `[[ratelimits]]`.
+   */
   readonly RATE_LIMITS?: RateLimit;
 }
 
-/** The bindings that a Worker must have; see wrangler.toml. Features may need more. */
+/**
+ * The bindings that a Worker reads. Only `BODIES` is required. Secrets are in `.dev.vars` for `wrangler dev`, and set by
+ * `npx wrangler secret put NAME` for a deployment; variables are under `[vars]` in `wrangler.toml`.
+ */
 export interface Env extends OriginVars, HostEnv, OutboundVars, StreamEnv, SecretsKeyEnv, LimitEnv {
-  /** Largest request body, in bytes; 4 MiB by default. */
+  /** Variable: the largest request body, in bytes; 4 MiB by default. */
   readonly MAX_BODY_BYTES?: string;
+  /** Secret: the first owner's token of the admin API, 32 characters or more. Needed with the feature `admin()`. */
+  readonly ADMIN_TOKEN?: string;
 }
 
 /** The arguments that the platform passes to one invocation. */

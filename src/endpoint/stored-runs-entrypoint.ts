@@ -9,6 +9,7 @@ import type { ResumeRequest, StoredRunsBinding } from "../sessions/session-objec
 import { resumeCall } from "./era-2025/resume-call.ts";
 import type { Env } from "./request-context.ts";
 
+/** Entrypoint that only the Worker itself calls: runs a stored call again. */
 export class StoredRuns extends WorkerEntrypoint<Env> implements StoredRunsBinding {
   async run(order: ResumeRequest): Promise<string | undefined> {
     const request = new Request("https://tenantry.internal/run");

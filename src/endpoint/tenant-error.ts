@@ -1,6 +1,6 @@
 import { ERRORS, type ErrorKey, type Failure } from "../protocol/errors.ts";
 
-/** An error code, such as `unknownTenant`, `suspended`, `limited` or `unavailable`. See docs/errors.md. */
+/** An error code, such as `unknownTenant`, `suspended`, `limited` or `unavailable`. See `node_modules/tenantry/docs/errors.md`. */
 export type TenantErrorCode = ErrorKey;
 
 interface TenantErrorInit extends Pick<Failure, "error" | "message" | "data"> {

@@ -105,6 +105,7 @@ async function resolveMissingTenant(
 }
 
 const INVALID_KEY = "Invalid credential: the API key is mistyped, has ended, or is for another endpoint";
+const NO_KEY = { hint: "Send Authorization: Bearer KEY, with a key of this tenant" };
 /** Depends on the form of the header alone, not on which tenants and keys exist. */
 const NOT_A_KEY =
   "Invalid credential: this does not look like an API key. Send Authorization: Bearer KEY, with the key alone, which begins with tnt_";
@@ -115,7 +116,7 @@ const NOT_A_KEY =
  */
 export function unauthorized(credential: Credential): Failure {
   const { kind } = credential;
-  if (kind === "none") return failure("unauthorized");
+  if (kind === "none") return failure("unauthorized", undefined, NO_KEY);
   if (kind === "app") return failure("unauthorized", "Invalid credential");
   const message = isUnrecognized(credential) ? NOT_A_KEY : INVALID_KEY;
   return { ...failure("unauthorized", message), challenge: `${BEARER_CHALLENGE}, error="invalid_token"` };

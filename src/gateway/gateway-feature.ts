@@ -21,7 +21,7 @@ import type { EndpointTarget, Env, RequestContext } from "../endpoint/request-co
 
 /**
  * Serves the MCP servers in `upstreams` of a tenant's document as the tenant's own, and adds the endpoint
- * `/gateway/{tenant}`. See `docs/gateway.md`. Throws a TypeError for invalid options.
+ * `/gateway/{tenant}`. See `node_modules/tenantry/docs/gateway.md`. Throws a TypeError for invalid options.
  */
 export function gateway(options: GatewayOptions = {}): Feature {
   // The gateway forwards client headers to upstreams, so plain HTTP is refused.

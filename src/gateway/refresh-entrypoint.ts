@@ -108,6 +108,7 @@ export interface GatewayFeature extends BuiltInFeature {
   readonly maxPages: number;
 }
 
+/** Entrypoint that only the Worker itself calls: reads the lists of an upstream. */
 export class UpstreamRefreshes extends WorkerEntrypoint<RefreshEnv> implements RefreshRpc, EndSessionsRpc {
   async refresh(request: RefreshRequest): Promise<string | undefined> {
     const { services, maxPages: pages } = requireFeature("gateway").feature as GatewayFeature;

@@ -16,7 +16,7 @@ import {
   type ClientInfo,
   type LogLevel,
 } from "../protocol/meta.ts";
-import { omitUndefined } from "../protocol/members.ts";
+import { assertKnownKeys, omitUndefined, typeRule } from "../protocol/members.ts";
 import { publishChanges, type Announcement } from "./publish-changes.ts";
 import type { RequestScope, Identity, LinkOptions } from "./request-scope.ts";
 import type { ResourceLinkBlock } from "./content-block.ts";
@@ -49,6 +49,8 @@ export class CallContext implements UntypedContext {
   #sessionLevel: LogLevel | undefined | null = null;
   #loadingLevel: Promise<void> | undefined;
   readonly #queuedLogs: LogEntry[] = [];
+  /** Names of the `once` work that runs now. */
+  readonly #runningOnce = new Set<string>();
   #isClosed = false;
   /** Number of promises given to `waitUntil` that have not settled. */
   #pendingWork = 0;
@@ -234,6 +236,7 @@ export class CallContext implements UntypedContext {
 
   async elicit(name: string, options: ElicitOptions): Promise<ElicitAnswer> {
     assertName(name);
+    assertElicitOptions(name, options);
     const { message } = options;
     if ("url" in options) return this.#sendElicitation(name, { mode: "url", message, url: options.url });
     const schema = compileSchema(options.schema);
@@ -257,13 +260,21 @@ export class CallContext implements UntypedContext {
   }
 
   ask(questions: Readonly<Record<string, Question>>): Promise<Record<string, JsonObject>> {
-    return this.#elicitor.ask(questions);
+    return this.#ask(questions);
+  }
+
+  /** Inside `once`, a question would end the run of era 2026 with the work begun and its outcome unknown. */
+  async #ask(...[questions, onProgress]: Parameters<Elicitor["ask"]>): Promise<Record<string, JsonObject>> {
+    const [running] = this.#runningOnce;
+    if (running === undefined) return this.#elicitor.ask(questions, onProgress);
+    const names = Object.keys(questions).join(", ");
+    throw new TypeError(`"${names}" is asked while ctx.once "${running}" runs: ask before ctx.once, await the answer`);
   }
 
   async #askOne(name: string, question: Question, onProgress?: SampleOptions["onProgress"]): Promise<JsonObject> {
     assertName(name);
     const listener = onProgress && ((progress: JsonObject) => this.#callProgressListener(onProgress, progress));
-    const answers = await this.#elicitor.ask({ [name]: question }, listener);
+    const answers = await this.#ask({ [name]: question }, listener);
     return answers[name] as JsonObject;
   }
 
@@ -287,13 +298,30 @@ export class CallContext implements UntypedContext {
   }
 
   async once<T>(name: string, act: () => T | Promise<T>): Promise<T> {
-    return (await this.#elicitor.once(name, act)) as T;
+    const work = async () => {
+      this.#runningOnce.add(name);
+      try {
+        return await act();
+      } finally {
+        this.#runningOnce.delete(name);
+      }
+    };
+    return (await this.#elicitor.once(name, work)) as T;
   }
 }
 
 /** The name is required: without it the answer cannot be found again. */
 function assertName(name: unknown): void {
   if (typeof name !== "string") throw new TypeError("a question's name comes first, a string");
+}
+
+/** Repeats at run time what the types of the options say. */
+function assertElicitOptions(name: string, options: unknown): void {
+  const what = `ctx.elicit "${name}"`;
+  assertKnownKeys(what, options, "message schema url");
+  const { message, schema, url } = options as JsonObject;
+  if (typeof message !== "string") throw new TypeError(`${what}: message ${typeRule("a string", message)}`);
+  if (url === undefined && schema === undefined) throw new TypeError(`${what}: needs schema for a form, or url`);
 }
 
 /** Headers that carry credentials, and headers that this hop sets. */

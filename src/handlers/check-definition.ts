@@ -2,7 +2,7 @@
 // reads one wrong member may reject the whole list.
 
 import { writeJson } from "./write-json.ts";
-import { assertTypes, assertMemberTypes, assertKnownKeys } from "../protocol/members.ts";
+import { assertTypes, assertMemberTypes, assertKnownKeys, typeRule } from "../protocol/members.ts";
 
 const ANNOTATIONS = "title readOnlyHint destructiveHint idempotentHint openWorldHint audience priority lastModified";
 
@@ -15,7 +15,7 @@ export function checkDefinition(what: string, options: object, required: readonl
     assertKnownKeys(what, options, `name ${optional} title description annotations icons meta visible around`);
   assertTypes(what, options, required);
   const { annotations, icons, meta, arguments: promptArguments = {} } = options as Readonly<Record<string, object>>;
-  if (Array.isArray(promptArguments)) throw new TypeError(`${what}: arguments is an object by name`);
+  if (Array.isArray(promptArguments)) throw new TypeError(`${what}: arguments must be an object by name, it is a list`);
   for (const [name, argument] of Object.entries(promptArguments)) checkArgument(`${what}: arguments.${name}`, argument);
   for (const [member, value] of Object.entries({ annotations, icons, meta })) writeJson(value, [`${what}: ${member}`]);
   assertKnownKeys(`${what}: annotations`, annotations ?? {}, ANNOTATIONS, true);
@@ -38,6 +38,6 @@ function checkArgument(what: string, argument: unknown): void {
 export function checkCompleters(what: string, completers: object, names: string): void {
   assertKnownKeys(what, completers, names);
   for (const [name, completer] of Object.entries(completers)) {
-    if (typeof completer !== "function") throw new TypeError(`${what}: ${name} is a function`);
+    if (typeof completer !== "function") throw new TypeError(`${what}: ${name} ${typeRule("a function", completer)}`);
   }
 }

@@ -32,8 +32,9 @@ type HintedMember = "" | 0 | false | null | undefined | ReturnHint | readonly Hi
 
 /**
  * `unknown` if a handler may return `Returned`; otherwise a string type with the error, which no function satisfies.
+ * `any` passes, and `Returnable`, which the compiler takes while another member has an error.
  */
-export type CheckedReturn<Output, Returned> = 0 extends 1 & Returned
+export type CheckedReturn<Output, Returned> = [Returnable] extends [Returned]
   ? unknown
   : [ReturnError<Output, Returned>] extends [never]
     ? unknown

@@ -93,11 +93,15 @@ export interface UntypedContext {
    * URI.
    */
   announce(changed: Announcement): Promise<void>;
-  /** Whether the client supports this kind of question. */
+  /**
+   * Whether the client supports this kind of question: `"elicitation"` (`elicit`, any), `"elicitation.form"` (`elicit`
+   * with `schema`), `"elicitation.url"` (`elicit` with `url`), `"sampling"` (`sample`), `"sampling.tools"` (`sample`
+   * with `tools`) or `"roots"`.
+   */
   can(capability: ClientCapability): boolean;
   /**
    * Asks the person with a form or a URL. `name` must be unique within the call: it finds the answer when the handler
-   * runs again. Rejects if the client does not support it.
+   * runs again. Rejects if the client does not support it, and inside `once`.
    */
   elicit(name: string, options: ElicitOptions): Promise<ElicitAnswer>;
   /**
@@ -116,7 +120,7 @@ export interface UntypedContext {
   memo<T>(name: string, make: () => T | Promise<T>): Promise<T>;
   /**
    * Runs `act` at most once, however often the handler runs, and stores its result as JSON. Rejects if an earlier run
-   * started `act` and its outcome is unknown.
+   * started `act` and its outcome is unknown. `act` must not ask the client: ask before, and await the answer.
    */
   once<T>(name: string, act: () => T | Promise<T>): Promise<T>;
 }

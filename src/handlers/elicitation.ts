@@ -3,19 +3,31 @@
 // one does not count as an answer.
 
 import { AppError } from "../protocol/app-error.ts";
-import type { AnySchema, CompiledSchema, Infer } from "./schema.ts";
+import type { AnySchema, CheckedSchema, CompiledSchema, Infer } from "./schema.ts";
 
-export type ElicitOptions<Schema = AnySchema> =
-  | {
-      readonly message: string;
-      /** zod or JSON Schema: a flat object with primitive members. */
-      readonly schema: Schema;
-    }
-  | {
-      readonly message: string;
-      /** Page that the person opens in a browser. Use it for data that must not pass through the client. */
-      readonly url: string;
-    };
+/**
+ * The two kinds of questions to a person. Contexts take `Elicitations<Schema>["form" | "page"]`: the compiler prints the
+ * members of such a type in an error, and the name of an alias.
+ */
+export interface Elicitations<Schema> {
+  readonly page: {
+    /** Why the person should open the page: one or two sentences. */
+    readonly message: string;
+    /** Absolute URL that the person opens in a browser. Use it for data that must not pass through the client. */
+    readonly url: string;
+  };
+  readonly form: {
+    /** The question, which clients show above the form: one or two sentences. */
+    readonly message: string;
+    /**
+     * Fields of the form: zod or JSON Schema, an object whose members are texts, numbers, booleans or enums. A yes/no
+     * question is `z.object({ yes: z.boolean() })`.
+     */
+    readonly schema: Schema & CheckedSchema<Schema>;
+  };
+}
+
+export type ElicitOptions = Elicitations<AnySchema>["form" | "page"];
 
 /** The person's answer. `content` is the filled-in form, parsed by the schema. */
 export type ElicitAnswer<Content = Record<string, unknown>> =
@@ -23,11 +35,7 @@ export type ElicitAnswer<Content = Record<string, unknown>> =
   | { readonly action: "decline" | "cancel" };
 
 /** The accepted content. Any object when the schema gives no type, or for a URL. */
-export type ElicitedContent<Schema> = [Schema] extends [never]
-  ? Record<string, unknown>
-  : Infer<Schema> extends object
-    ? Infer<Schema>
-    : Record<string, unknown>;
+export type ElicitedContent<Schema> = Infer<Schema> extends object ? Infer<Schema> : Record<string, unknown>;
 
 /** Throws an AppError that names the question, the member and the rule. */
 export async function parseAcceptedContent(

@@ -5,7 +5,7 @@
 import { canonicalJson, digest } from "../auth/seal.ts";
 import { hasCapability, type ClientCapability } from "../protocol/meta.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
-import { capabilityOf, isValidAnswer, type Question } from "./question.ts";
+import { answerError, capabilityOf, type Question } from "./question.ts";
 import { runOnce, toJsonValue, type IdempotencyStore } from "./idempotency.ts";
 
 /** Progress of a call: the content of `requestState`, without the parts that bind it to its request. */
@@ -131,9 +131,10 @@ export class ReplayElicitor implements Elicitor {
     // The question was asked in other words before, and the client's answer belongs to those.
     if (earlierDigest !== undefined && earlierDigest !== key) return undefined;
     const newAnswer = Object.hasOwn(this.#newAnswers, name) ? this.#newAnswers[name] : undefined;
-    if (!isValidAnswer(question, newAnswer)) return undefined;
-    answers[name] = { digest: key, answer: newAnswer };
-    return newAnswer;
+    if (answerError(question, newAnswer) !== undefined) return undefined;
+    const answer = newAnswer as JsonObject;
+    answers[name] = { digest: key, answer };
+    return answer;
   }
 
   async memo(name: string, compute: () => unknown): Promise<unknown> {

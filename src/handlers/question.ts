@@ -4,6 +4,7 @@
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { ClientCapability } from "../protocol/meta.ts";
 import { compileJsonSchema } from "./json-schema.ts";
+import { typeRule } from "../protocol/members.ts";
 
 export interface Question {
   readonly method: "elicitation/create" | "sampling/createMessage" | "roots/list";
@@ -22,23 +23,29 @@ export function capabilityOf(question: Question): ClientCapability {
   }
 }
 
-export function isValidAnswer(question: Question, answer: unknown): answer is JsonObject {
-  if (!isObject(answer)) return false;
+/** The member of the answer that is wrong, and its rule; undefined if the answer fits. */
+export function answerError(question: Question, answer: unknown): string | undefined {
+  if (!isObject(answer)) return typeRule("an object", answer);
   switch (question.method) {
     case "elicitation/create":
-      return isValidElicitResult(question.params ?? {}, answer);
+      return elicitResultError(question.params ?? {}, answer);
     case "sampling/createMessage":
-      return typeof answer.model === "string" && (isObject(answer.content) || Array.isArray(answer.content));
+      if (typeof answer.model !== "string") return `model ${typeRule("a string", answer.model)}`;
+      return isObject(answer.content) || Array.isArray(answer.content)
+        ? undefined
+        : `content ${typeRule("an object or a list", answer.content)}`;
     case "roots/list":
-      return (
-        Array.isArray(answer.roots) && answer.roots.every((root) => isObject(root) && typeof root.uri === "string")
-      );
+      if (!Array.isArray(answer.roots)) return `roots ${typeRule("a list", answer.roots)}`;
+      return answer.roots.every((root) => isObject(root) && typeof root.uri === "string")
+        ? undefined
+        : "roots must be objects with a uri";
   }
 }
 
-function isValidElicitResult(params: JsonObject, answer: JsonObject): boolean {
-  if (answer.action === "decline" || answer.action === "cancel") return true;
-  if (answer.action !== "accept") return false;
-  if (params.mode === "url" || !isObject(params.requestedSchema)) return true;
-  return isObject(answer.content) && compileJsonSchema(params.requestedSchema)(answer.content).length === 0;
+function elicitResultError(params: JsonObject, { action, content }: JsonObject): string | undefined {
+  if (action === "decline" || action === "cancel") return undefined;
+  if (action !== "accept") return "action must be accept, decline or cancel";
+  if (params.mode === "url" || !isObject(params.requestedSchema)) return undefined;
+  if (!isObject(content)) return `content ${typeRule("an object", content)}`;
+  return compileJsonSchema(params.requestedSchema)(content)[0]?.message;
 }

@@ -25,9 +25,11 @@ const MAX_STORED_URIS = 2000;
 const COMMON_OPTIONS = "read mimeType cache";
 
 export interface ResourceDescription<Settings = Tenantry.Settings> extends AccessRules<Settings> {
+  /** Short name, such as `rules.md`: any text. Clients show it if there is no `title`. */
   readonly name: string;
   /** Name shown to people. */
   readonly title?: string;
+  /** Text for the model: what the content is, and when to read it. None by default. */
   readonly description?: string;
   /** MIME type of contents that do not give their own. */
   readonly mimeType?: string;
@@ -41,18 +43,35 @@ export interface ResourceDescription<Settings = Tenantry.Settings> extends Acces
   readonly cache?: CacheOptions;
 }
 
-export interface ResourceOptions<
-  Env = Cloudflare.Env,
-  Settings = Tenantry.Settings,
-> extends ResourceDescription<Settings> {
-  /** Absolute URI of the resource. */
+interface ResourceContentOptions<Env, Settings> extends ResourceDescription<Settings> {
+  /** Absolute URI of the resource, such as `notes://all`. */
   readonly uri: string;
-  /** The content: one of `text`, `blob` (bytes) and `read`. If several are given, `read` wins, then `text`. */
+  /** The content as text. `read` wins over it. */
   readonly text?: string;
+  /** The content as bytes. `read` and `text` win over it. */
   readonly blob?: Uint8Array;
   /** Produces the content at each request, within 60 seconds. */
   readonly read?: (ctx: Context<Env, Settings>) => ReadReturn | Promise<ReadReturn>;
 }
+
+interface ResourceWithText<Env, Settings> extends ResourceContentOptions<Env, Settings> {
+  readonly text: string;
+}
+
+interface ResourceWithBlob<Env, Settings> extends ResourceContentOptions<Env, Settings> {
+  readonly blob: Uint8Array;
+}
+
+interface ResourceWithRead<Env, Settings> extends ResourceContentOptions<Env, Settings> {
+  readonly read: (ctx: Context<Env, Settings>) => ReadReturn | Promise<ReadReturn>;
+}
+
+/** One of `text`, `blob` and `read` is required. Indexed, so that the compiler prints the three types in an error. */
+export type ResourceOptions<Env = Cloudflare.Env, Settings = Tenantry.Settings> = [
+  ResourceWithText<Env, Settings>,
+  ResourceWithBlob<Env, Settings>,
+  ResourceWithRead<Env, Settings>,
+][number];
 
 export interface Resource<in Env = Cloudflare.Env, in Settings = Tenantry.Settings>
   extends ServedResource<RequestScope>, Wants<Env, Settings>, AccessRules<never> {
@@ -153,7 +172,7 @@ function createTemplate(options = {} as UntypedTemplateOptions): ResourceTemplat
   if (names.length === 0) throw new TypeError(`${what}: has no variable`);
   checkCompleters(`${what}: complete`, options.complete ?? {}, names.join(" "));
   const { uriTemplate, read, list } = options;
-  if (list && !read) throw new TypeError(`${what}: list is a function, and needs read`);
+  if (list && !read) throw new TypeError(`${what}: list needs read`);
   return {
     kind: "template",
     ...accessRulesOf(options),

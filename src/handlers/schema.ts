@@ -2,6 +2,7 @@
 // https://standardschema.dev
 
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import { typeOf } from "../protocol/members.ts";
 import type { Violation } from "../protocol/call-outcome.ts";
 import type { FromJsonSchema } from "./json-schema-type.ts";
 import { applyDefaults, compileJsonSchema, typeName } from "./json-schema.ts";
@@ -33,6 +34,14 @@ export interface StandardSchema<Output = unknown, Input = unknown> {
 }
 
 export type AnySchema = StandardSchema | Readonly<Record<string, unknown>>;
+
+/** `unknown`, or for a zod shape in place of a schema a string type with the error, which no shape satisfies. */
+export type CheckedSchema<S> =
+  S extends Readonly<Record<string, StandardSchema>>
+    ? [keyof S] extends [never]
+      ? unknown
+      : "write z.object({ ... }) around these members"
+    : unknown;
 
 /** The type that a handler receives for a schema. */
 export type Infer<S> = S extends StandardSchema<infer Output> ? Output : FromJsonSchema<S>;
@@ -74,6 +83,9 @@ export interface CompiledSchema {
 
 /** Throws a TypeError for an invalid JSON Schema. For other schemas, the first read of `json` throws it. */
 export function compileSchema(schema: AnySchema): CompiledSchema {
+  if (!["object", "function"].includes(typeof schema)) {
+    throw new TypeError(`must be a schema of zod or JSON Schema, it is ${typeOf(schema)}`);
+  }
   return isStandard(schema) ? compileStandard(schema) : compilePlain(schema);
 }
 

@@ -8,7 +8,7 @@ import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { hasCapability, type ClientCapability } from "../protocol/meta.ts";
 import { Stopwatch } from "./stopwatch.ts";
 import { UserError } from "../protocol/user-error.ts";
-import { capabilityOf, isValidAnswer, type Question } from "./question.ts";
+import { answerError, capabilityOf, type Question } from "./question.ts";
 import { runOnce, toJsonValue, type IdempotencyStore } from "./idempotency.ts";
 import { downgradeQuestion, upgradeAnswer } from "./downgrade-question.ts";
 import { withoutPrototype, MissingCapabilityError, type Elicitor } from "./elicitor.ts";
@@ -64,9 +64,9 @@ export class StreamElicitor implements Elicitor {
     for (const question of Object.values(questions)) this.#assertCapability(capabilityOf(question));
     const answers = withoutPrototype<JsonObject>({});
     let unanswered = Object.entries(questions);
+    let why = "";
     for (let tries = 0; unanswered.length > 0; tries += 1) {
-      if (tries === MAX_TRIES)
-        throw new UserError(`the client's answer to "${unanswered[0]?.[0]}" does not fit the question`);
+      if (tries === MAX_TRIES) throw new UserError(why);
       const requests = await Promise.all(
         unanswered.map(async ([name, question]): Promise<OutgoingRequest> => {
           const params = downgradeQuestion(question, this.#revision);
@@ -85,8 +85,10 @@ export class StreamElicitor implements Elicitor {
       if (!responses) return this.#suspend();
       unanswered = unanswered.filter(([name, question], at) => {
         const answer = parseAnswer(question, responses.get(requests[at]?.digest ?? ""), name);
-        if (answer) answers[name] = answer;
-        return !answer;
+        const error = answerError(question, answer);
+        if (error === undefined) answers[name] = answer as JsonObject;
+        else why = `the client's answer to "${name}" does not fit the question: ${error}`;
+        return error !== undefined;
       });
     }
     return answers;
@@ -136,10 +138,9 @@ function toWireParams(params: JsonObject): JsonObject {
   return params.mode === "url" ? { ...params, elicitationId: crypto.randomUUID() } : params;
 }
 
-/** Returns undefined if the answer is missing or does not fit. Throws if the client answered with an error. */
+/** Returns undefined if the answer is missing. Throws if the client answered with an error. */
 function parseAnswer(question: Question, response: ClientResponse | undefined, name: string): JsonObject | undefined {
   if (!response) return undefined;
   if ("error" in response) throw new UserError(`the client refused "${name}": ${response.error.message}`);
-  const result = upgradeAnswer(question, response.result);
-  return isValidAnswer(question, result) ? result : undefined;
+  return upgradeAnswer(question, response.result);
 }

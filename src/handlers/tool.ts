@@ -3,7 +3,14 @@ import { accessRulesOf, type AccessRules } from "./access-rules.ts";
 import { DEFAULT_TIMEOUT_MS, runHandlerCall } from "./run-handler-call.ts";
 import { hasAtMost } from "./json-schema.ts";
 import { createTypedConfig, type TypedConfig } from "./typed-config.ts";
-import { compileSchema, objectSchema, type AnySchema, type CompiledSchema, type Infer } from "./schema.ts";
+import {
+  compileSchema,
+  objectSchema,
+  type AnySchema,
+  type CheckedSchema,
+  type CompiledSchema,
+  type Infer,
+} from "./schema.ts";
 import type { Context, Wants } from "./typed-context.ts";
 import type { McpRequest } from "../protocol/mcp-request.ts";
 import type { Resumable } from "../protocol/definition.ts";
@@ -22,6 +29,7 @@ import type { CheckedReturn, Returnable } from "./checked-return.ts";
  * https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations
  */
 export interface ToolAnnotations {
+  /** Name shown to people by clients that do not read the tool's own `title`. */
   readonly title?: string;
   /** The tool changes nothing. Clients assume false by default. */
   readonly readOnlyHint?: boolean;
@@ -60,6 +68,7 @@ export interface ToolOptions<
   readonly description?: string;
   /** Icons as in the protocol: objects with `src`, and optionally `mimeType`, `sizes` and `theme`. */
   readonly icons?: readonly JsonObject[];
+  /** Hints for clients about the tool's effects, such as `{ readOnlyHint: true }`. They are not enforced. */
   readonly annotations?: ToolAnnotations;
   /** The `_meta` of the tool in lists. */
   readonly meta?: JsonObject;
@@ -67,17 +76,17 @@ export interface ToolOptions<
    * Schema of the arguments: zod 4, zod/mini or JSON Schema 2020-12 of type object. Without it the tool takes no
    * arguments.
    */
-  readonly input?: Input;
+  readonly input?: Input & CheckedSchema<Input>;
   /**
    * Schema of the structured content, as for `input`. An object that the handler returns is validated against the
    * schema and sent as `structuredContent`.
    */
-  readonly output?: Output;
+  readonly output?: Output & CheckedSchema<Output>;
   /**
    * Schema of the tenant's configuration for this tool, an object that the handler reads from `ctx.config`. Without a
    * schema `ctx.config` is the object as written, not validated.
    */
-  readonly config?: Config;
+  readonly config?: Config & CheckedSchema<Config>;
   /**
    * Time limit of one call in milliseconds: above 0, at most 3600000 (one hour); 60000 by default. Time that the client
    * takes to answer a question does not count.
@@ -89,11 +98,18 @@ export interface ToolOptions<
    */
   readonly resumable?: boolean | Partial<Resumable>;
   /**
-   * Runs the tool. A thrown `UserError` becomes a result with `isError` and the error's text. For any other error the
+   * Runs the tool and returns a text, content blocks (`{ type: "text", text }`), an object, or a whole result (`{ content,
+   * structuredContent, isError }`). An object is sent as `structuredContent` and as text. A thrown `UserError` becomes a result with `isError` and the error's text. For any other error the
    * client gets only an id, and the error itself is logged under that id.
    */
   readonly handler: ToolHandler<ToolArguments<Input>, Context<Env, Settings, ConfigOf<Config>>, Returned> &
     CheckedReturn<Output, Returned>;
+  /** @deprecated Not an option: use `input`. */
+  readonly inputSchema?: "use input";
+  /** @deprecated Not an option: use `output`. */
+  readonly outputSchema?: "use output";
+  /** @deprecated Not an option: use `handler`. */
+  readonly execute?: "use handler";
 }
 
 /** A tool to register. `Env` and `Settings` are the Worker bindings and tenant settings that the handler reads. */
@@ -131,8 +147,7 @@ export function defineTool<
   const Input extends AnySchema = typeof NO_ARGUMENTS,
   const Output extends AnySchema | undefined = undefined,
   const Config extends AnySchema | undefined = undefined,
-  // `never` until the handler is known, because every schema allows it.
-  Returned extends Returnable = never,
+  Returned extends Returnable = Returnable,
   Env = Cloudflare.Env,
   Settings = Tenantry.Settings,
 >(options: ToolOptions<Input, Output, Config, Returned, Env, Settings>): Tool<Env, Settings> {

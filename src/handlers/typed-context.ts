@@ -2,7 +2,7 @@
 // nothing lands in the bundle.
 
 import type { UntypedContext } from "./context.ts";
-import type { ElicitAnswer, ElicitedContent, ElicitOptions } from "./elicitation.ts";
+import type { ElicitAnswer, ElicitedContent, Elicitations } from "./elicitation.ts";
 import type { SampleOptions, SampleParams, SampleResult } from "./sampling.ts";
 import type { AnySchema } from "./schema.ts";
 
@@ -32,11 +32,12 @@ export interface Context<Env = Cloudflare.Env, Settings = Tenantry.Settings, Con
   readonly config: Config;
   /**
    * Asks the person with a form or a URL; accepted content has the schema's type. `name` must be unique within the
-   * call: it finds the answer when the handler runs again. Rejects if the client does not support it.
+   * call: it finds the answer when the handler runs again. Rejects if the client does not support it (`can` says so),
+   * and inside `once`.
    */
-  elicit<const Schema extends AnySchema = never>(
+  elicit<const Schema extends AnySchema = AnySchema>(
     name: string,
-    options: ElicitOptions<Schema>,
+    options: Elicitations<Schema>["form" | "page"],
   ): Promise<ElicitAnswer<ElicitedContent<Schema>>>;
   /** Asks the client's model. Clients can report progress only in era 2025. */
   sample(name: string, params: SampleParams, options?: SampleOptions): Promise<SampleResult>;

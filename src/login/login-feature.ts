@@ -35,7 +35,7 @@ import type { EndpointTarget, RequestContext } from "../endpoint/request-context
 
 /**
  * Adds login: callers authenticate with tokens of the authorization servers that a tenant names, or of the tenant's own
- * one. See `docs/login.md`.
+ * one. See `node_modules/tenantry/docs/login.md`.
  */
 export function login(...options: readonly never[]): Feature {
   assertNoOptions("login", options);

@@ -21,14 +21,20 @@ export function assertTypes(what: string, members: object, needed: readonly stri
     for (const name of names) {
       const { [name]: value } = members as JsonObject;
       if (value === undefined ? needed.includes(name) : typeOf(value) !== type) {
-        throw new TypeError(`${what}: ${name} is ${type}`);
+        throw new TypeError(`${what}: ${name} ${typeRule(type, value)}`);
       }
     }
   }
 }
 
-function typeOf(value: unknown): string {
+/** Rule of an error text: `must be a function, it is undefined`. */
+export function typeRule(type: string, value: unknown): string {
+  return `must be ${type}, it is ${typeOf(value)}`;
+}
+
+export function typeOf(value: unknown): string {
   if (Array.isArray(value)) return "a list";
+  if (value === undefined || value === null) return String(value);
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
@@ -42,19 +48,20 @@ export function assertNoOptions(what: string, options: readonly unknown[]): void
  * `mayBeOthers`, unknown members are allowed unless they look like a misspelled known one.
  */
 export function assertKnownKeys(what: string, members: unknown, knownKeys?: string, mayBeOthers = false): void {
-  if (!isObject(members)) throw new TypeError(`${what} is an object`);
+  if (!isObject(members)) throw new TypeError(`${what} ${typeRule("an object", members)}`);
   const names = knownKeys?.split(" ") ?? Object.keys(members);
   for (const member of Object.keys(members)) {
     if (names.includes(member)) continue;
-    const near = didYouMean(member, names) || (mayBeOthers ? "" : suggestByPrefix(member, names));
+    const near = didYouMean(member, names) || suggestByAffix(member, names, mayBeOthers);
     if (mayBeOthers && near === "") continue;
     throw new TypeError(`${what}: ${member} is no member of it, only ${names.join(", ")}${near}`);
   }
 }
 
-/** Suggests `input` for `inputSchema`, for authors who use the protocol's names. */
-function suggestByPrefix(member: string, names: readonly string[]): string {
-  const name = names.find((one) => one !== "" && member.startsWith(one));
+/** Suggests `readOnlyHint` for `readOnly`, and `input` for `inputSchema` unless unknown members are allowed. */
+function suggestByAffix(member: string, names: readonly string[], mayBeOthers: boolean): string {
+  const isMeant = (name: string) => !mayBeOthers && name !== "" && member.startsWith(name);
+  const name = names.find((one) => one === `${member}Hint` || isMeant(one));
   return name === undefined ? "" : `; did you mean "${name}"?`;
 }
 

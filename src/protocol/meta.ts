@@ -46,14 +46,18 @@ export function customMeta({ _meta }: JsonObject): JsonObject {
   return isObject(_meta) ? Object.fromEntries(Object.entries(_meta).filter(([key]) => !own(key))) : {};
 }
 
-/** A capability that a server may use; a dot separates a sub-capability. */
-export type ClientCapability =
-  | "elicitation"
-  | "elicitation.form"
-  | "elicitation.url"
-  | "sampling"
-  | "sampling.tools"
-  | "roots";
+/**
+ * A capability that a server may use; a dot separates a sub-capability. Indexed, so that the compiler prints the values
+ * in an error.
+ */
+export type ClientCapability = [
+  "elicitation",
+  "elicitation.form",
+  "elicitation.url",
+  "sampling",
+  "sampling.tools",
+  "roots",
+][number];
 
 /**
  * `elicitation` alone is form mode. A client has it if it declares `form`, or declares no mode at all.

@@ -1,6 +1,9 @@
 // The protocol revisions and, as data, their differences. Code reads these rows instead of comparing versions.
 
-export type Era = "2025" | "2026";
+/**
+ * `"2025"`: revisions with sessions, 2024-11-05 to 2025-11-25. `"2026"`: stateless revisions, from 2026-07-28 on, whose
+ * handlers run again after each answer. Indexed, so that the compiler prints the values in an error. */
+export type Era = ["2025", "2026"][number];
 
 export const VERSIONS_2025 = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] as const;
 /**

@@ -41,7 +41,7 @@ const RECORDED_METHODS: ReadonlySet<string> = new Set(["tools/call", "prompts/ge
 
 /**
  * Records calls of each tenant whose document has `audit`: caller, tool, outcome and arguments. Records are kept in the
- * tenant object. See docs/audit.md.
+ * tenant object. See `node_modules/tenantry/docs/audit.md`.
  */
 export function callAudit(...options: readonly never[]): Feature {
   assertNoOptions("callAudit", options);

@@ -25,7 +25,7 @@ interface TelemetryEnv {
   readonly TELEMETRY_SAMPLE?: string;
 }
 
-/** Emits an event for each request, and records errors by request id, counters and traces. See docs/telemetry.md. */
+/** Emits an event for each request, and records errors by request id, counters and traces. See `node_modules/tenantry/docs/telemetry.md`. */
 export function telemetry(options: TelemetryOptions = {}): Feature {
   assertKnownKeys("telemetry", options, "sample to");
   const { sample: defaultSample = 1, to } = options;

@@ -16,7 +16,7 @@ type Counts = Map<string, CountedLine>;
 /** How long a count may exist only in the isolate. An isolate that ends within that time loses it. */
 export const FLUSH_AFTER_MS = 10_000;
 
-/** Counts calls of every tenant by tool, prompt or method, profile and hour. See docs/usage.md. */
+/** Counts calls of every tenant by tool, prompt or method, profile and hour. See `node_modules/tenantry/docs/usage.md`. */
 export function usage(...options: readonly never[]): Feature {
   assertNoOptions("usage", options);
   const batches = new CallBatches<Counts>({

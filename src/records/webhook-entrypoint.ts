@@ -9,6 +9,7 @@ import { dispatchWebhooks, type WebhooksFeature } from "./webhooks.ts";
 import { authorizeAsSystem } from "../endpoint/outside.ts";
 import type { Env } from "../endpoint/request-context.ts";
 
+/** Entrypoint that only the Worker itself calls: sends events to webhooks. */
 export class WebhookDeliveries extends WorkerEntrypoint<Env> implements DeliveryBinding {
   async deliver({ tenant: id, uid, events }: DeliveryRequest): Promise<DeliveryResults> {
     const { deployment, feature } = requireFeature("webhooks", id);

@@ -127,7 +127,7 @@ export interface WebhooksFeature extends BuiltInFeature {
   readonly options: WebhooksOptions;
 }
 
-/** Sends events of tenants to the webhooks of the tenant, and to the platform's webhooks. See docs/webhooks.md. */
+/** Sends events of tenants to the webhooks of the tenant, and to the platform's webhooks. See `node_modules/tenantry/docs/webhooks.md`. */
 export function webhooks(options: WebhooksOptions = {}): Feature {
   assertKnownKeys("webhooks", options, "platform");
   const feature: WebhooksFeature = {

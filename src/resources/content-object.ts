@@ -17,6 +17,7 @@ function createContentHost(base: StoreHost): ContentHost {
   return { ...host, admit: createAdmission(host) };
 }
 
+/** Durable Object: the stored resources of one tenant. Their bodies are in KV. */
 export class ContentObject extends createStoreObject<Cloudflare.Env, ContentHost>(
   [contentStore, editOutboxStore, admissionStore],
   { hostOf: createContentHost, reject: ({ admit }, uid, isEnding) => admit(uid, isEnding), log: "content" },

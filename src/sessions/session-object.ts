@@ -54,6 +54,7 @@ export interface StoredRunsBinding {
   background(order: unknown): Promise<void>;
 }
 
+/** Durable Object: one session of era 2025, and the events of its stored calls. */
 export class SessionObject extends DurableObject {
   readonly #alarmScheduler: AlarmScheduler;
   readonly #sockets: Sockets;

@@ -20,6 +20,7 @@ import { withTimeout } from "../tenants/cache/with-timeout.ts";
 import type { Session } from "./session-id.ts";
 
 export interface StreamEnv {
+  /** Variable: how many objects share a tenant's notification streams; 1 by default, which takes 20,000 streams. */
   readonly HUB_SHARDS?: string;
 }
 

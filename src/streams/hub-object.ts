@@ -14,6 +14,7 @@ const RECONNECT_WINDOW_MS = 10_000;
 /** Stored while there are streams. If it is set and there are no sockets, the hub was reset. */
 const LISTENED_KEY = "listened";
 
+/** Durable Object: sends change notifications to the streams of a tenant. */
 export class HubObject extends DurableObject implements HubStub {
   /** How many more streams are accepted before they are counted again. Counting reads every socket. */
   #freeSlots = 0;

@@ -1,6 +1,7 @@
 // Runs one client request through the same classify, dispatch and encode steps as a Worker. Each era uses its newest
 // revision, and the test answers the handler's questions.
 
+import { answerError, type Question } from "../handlers/question.ts";
 import { warnOfRepeatedEffect } from "../handlers/replay-warnings.ts";
 import { dispatch, encodeOutcome } from "../protocol/dispatch.ts";
 import type { McpRequest, ClientResponse, OutgoingRequest } from "../protocol/mcp-request.ts";
@@ -127,7 +128,7 @@ async function run2025(
   };
   const classified = classify(body, { version: LATEST_2025.version, session: "test", method: null, name: null });
   if (classified.kind !== "message2025") throw new TypeError(`not a request: ${JSON.stringify(classified)}`);
-  let answerError: unknown;
+  let brokenAnswer: unknown;
   const request: McpRequest = {
     ...requestBaseOf(notifications),
     revision: classified.revision,
@@ -150,7 +151,7 @@ async function run2025(
         try {
           return answersByDigest(context, put);
         } catch (error) {
-          answerError ??= error;
+          brokenAnswer ??= error;
           throw error;
         }
       },
@@ -158,7 +159,7 @@ async function run2025(
     },
   };
   const outcome = await dispatch(request, context.handlers);
-  if (answerError !== undefined) throw answerError;
+  if (brokenAnswer !== undefined) throw brokenAnswer;
   const { json } = encodeOutcome(request.id, outcome, request.revision, context.handlers.definitions.server);
   return JSON.parse(json) as JsonObject;
 }
@@ -205,20 +206,21 @@ function answersByDigest(
   );
 }
 
-/**
- * Throws if there is no answer, or if the same question comes again: a repeat means that the previous answer did not
- * fit.
- */
+/** Throws if there is no answer, or if it does not fit. */
 function answerQuestion({ options: { answers = {} }, recorder }: TestContext, question: AskedQuestion): JsonObject {
   const { name, params } = question;
   const { elicitationId: _id, ...plain } = params;
-  const isSameQuestion = (one: AskedQuestion) =>
-    one.name === name && JSON.stringify(one.params) === JSON.stringify(plain);
-  if (recorder.questions.some(isSameQuestion)) throw new TypeError(`the answer to "${name}" does not fit the question`);
   recorder.questions.push({ ...question, params: plain });
   const answer = Object.hasOwn(answers, name) ? answers[name] : undefined;
-  if (answer === undefined) throw new TypeError(`the handler asks "${name}", to which the test has no answer`);
-  return toClientResult(question, answer);
+  if (answer === undefined) {
+    const unused = Object.keys(answers).filter((one) => !recorder.questions.some((asked) => asked.name === one));
+    const others = unused.length === 0 ? "" : `; not used: ${unused.map((one) => `"${one}"`).join(", ")}`;
+    throw new TypeError(`the handler asks "${name}", to which the test has no answer: add it to answers${others}`);
+  }
+  const result = toClientResult(question, answer);
+  const error = answerError(question as Question, result);
+  if (error !== undefined) throw new TypeError(`the answer to "${name}" does not fit the question: ${error}`);
+  return result;
 }
 
 function toClientResult(question: AskedQuestion, answer: AnswerFor): JsonObject {

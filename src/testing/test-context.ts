@@ -34,23 +34,34 @@ import { createMemoryStub } from "./memory-stub.ts";
 export type AnswerFor = JsonObject | string | readonly JsonObject[] | ((question: AskedQuestion) => AnswerFor);
 
 export interface CaseOptions {
-  /** Protocol era of the client. Defaults to `"2026"`. */
+  /**
+   * Protocol era of the client. Defaults to `"2026"`, in which the handler runs again after each answer; `"2025"` waits
+   * for the answer in one run.
+   */
   readonly era?: Era;
   /** Tenant id. Defaults to `"test"`. */
   readonly tenant?: string;
+  /** Members of `ctx.principal`. Defaults to a key: `{ kind: "key", id: "key test", subject: "test", claims: {} }`. */
   readonly principal?: Partial<Principal>;
   /** `ctx.config` of the tool or prompt under test. */
   readonly config?: unknown;
-  /** `ctx.settings`. */
+  /** `ctx.settings`, as given: the Worker's `settings` schema is not known here. */
   readonly settings?: unknown;
+  /** `ctx.env`: the bindings that the handler reads. Empty by default. */
   readonly env?: object;
+  /** The tenant's secrets by name, for `ctx.secret`. Names ignore case. */
   readonly secrets?: Readonly<Record<string, string>>;
+  /** `ctx.identity`. Without it, reading `ctx.identity` throws a TypeError. */
   readonly identity?: Identity;
   /** Headers of the client's request, available as `ctx.request.headers`. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Resources that the tenant has stored before the run. */
   readonly resources?: readonly NewResource[];
-  /** Answers by question name. A question without an answer rejects the run with a TypeError. */
+  /**
+   * Answers by the name of the question, such as `{ confirm: { yes: true } }` for `ctx.elicit("confirm", ...)`, or `{
+   * confirm: { action: "decline" } }`. A question without an answer, or with one that does not fit its schema, rejects
+   * the run with a TypeError.
+   */
   readonly answers?: Readonly<Record<string, AnswerFor>>;
   /**
    * `ctx.client`: name, version and capabilities. Without `capabilities` the client declares elicitation, sampling and

@@ -9,9 +9,13 @@ export interface LogLine {
   readonly logger?: string;
 }
 
+/** One question of the handler, in the form in which the client receives it. */
 export interface AskedQuestion {
+  /** The first argument of `ctx.elicit`, `ctx.sample` or `ctx.roots`. */
   readonly name: string;
+  /** `elicitation/create`, `sampling/createMessage` or `roots/list`. */
   readonly method: string;
+  /** For a form: `{ message, requestedSchema }`; for a page: `{ mode: "url", message, url }`. Empty for roots. */
   readonly params: JsonObject;
 }
 
@@ -34,14 +38,24 @@ export interface Effect {
 export interface TestRun {
   /** JSON-RPC result in the shape of the client's era. Empty if the request failed: see `error`. */
   readonly result: JsonObject;
+  /**
+   * The JSON-RPC error of a request that failed: an unknown URI, a prompt's `UserError`, in era 2026 a missing capability. undefined if
+   * there is a `result`. A tool's `UserError`, exception and invalid arguments are a result with `isError`.
+   */
   readonly error: { readonly code: number; readonly message: string; readonly data?: unknown } | undefined;
   /** All text of the result's content, contents or messages, joined by newlines. */
   readonly text: string;
+  /** `structuredContent` of a tool's result; undefined if it has none. */
   readonly structured: unknown;
+  /**
+   * Whether a tool's result is an error: the handler threw, or the arguments do not fit `input` (in both eras). False if
+   * `error` is set, because there is no result then.
+   */
   readonly isError: boolean;
   readonly progress: readonly { readonly progress: number; readonly total?: number; readonly message?: string }[];
   readonly logs: readonly LogLine[];
   readonly links: readonly KeptLink[];
+  /** The questions that the handler asked, in order. Each is listed once, however often the handler ran. */
   readonly questions: readonly AskedQuestion[];
   readonly announcements: readonly Announcement[];
   /** Errors that the operator would find in the log: exceptions, and answers that could not be sent. */

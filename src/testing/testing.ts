@@ -6,6 +6,7 @@ import type { Resource, ResourceTemplate } from "../handlers/resource.ts";
 import type { Tool } from "../handlers/tool.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { paramHeaders } from "../protocol/headers.ts";
+import { typeOf } from "../protocol/members.ts";
 import { createTestContext, type TestContext, type CaseOptions } from "./test-context.ts";
 import { invoke, type TestRun } from "./invoke.ts";
 
@@ -75,7 +76,9 @@ export async function listFrom(template: ResourceTemplate<never, never>, options
  */
 function checkKind(runner: string, kinds: string, definition: { readonly kind: string } | undefined): void {
   if (kinds.split(" ").includes(String(definition?.kind))) return;
-  throw new TypeError(`${runner} runs a ${kinds.replace(" ", " or a ")}: give it what define... returned`);
+  const makers = kinds.split(" ").map((kind) => `define${kind.charAt(0).toUpperCase()}${kind.slice(1)}`);
+  const what = definition?.kind === undefined ? typeOf(definition) : `a ${definition.kind}`;
+  throw new TypeError(`${runner} takes what ${makers.join(" or ")} returned, it got ${what}`);
 }
 
 function listPage(context: TestContext, cursor: unknown): Promise<TestRun> {

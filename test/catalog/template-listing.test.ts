@@ -197,10 +197,8 @@ describe("a template that lists", () => {
 
   it("refuses a list without read, and one that is no function, at its definition", () => {
     const list = () => ({ resources: [] });
-    expect(() => defineTemplate({ uriTemplate: "a:{b}", name: "n", list })).toThrow(
-      "list is a function, and needs read",
-    );
-    expect(() => template("x" as never)).toThrow('template "ticket:{id}": list is a function');
+    expect(() => defineTemplate({ uriTemplate: "a:{b}", name: "n", list })).toThrow("list needs read");
+    expect(() => template("x" as never)).toThrow('template "ticket:{id}": list must be a function');
   });
 });
 

@@ -2,7 +2,13 @@
 
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { ENTRYPOINTS, missingBinding, missingExport, missingObject } from "../../src/deployment/check-configuration.ts";
+import {
+  ENTRYPOINTS,
+  missingBinding,
+  missingExport,
+  missingFlag,
+  missingObject,
+} from "../../src/deployment/check-configuration.ts";
 import { CLASSES } from "../../src/tenants/directory/namespaces.ts";
 import {
   admin,
@@ -28,7 +34,7 @@ describe("createWorker", () => {
     [
       "an extension that is no object",
       { extensions: { "com.example/x": 1 as never } },
-      'extensions: "com.example/x" is an object',
+      'extensions: "com.example/x" must be an object',
     ],
     ["a tool twice", { tools: [tool("a"), tool("b"), tool("a")] }, 'tool "a" is defined twice'],
     ["a prompt twice", { prompts: [prompt("a"), prompt("a")] }, 'prompt "a" is defined twice'],
@@ -81,11 +87,15 @@ describe("createWorker", () => {
   });
 
   it.each<[what: string, definition: object, says: string]>([
-    ["a mode in capitals", { mode: "Open" }, "mode is open or key"],
-    ["a mode that is none", { mode: null }, "mode is open or key"],
-    ["a title that is no text", { title: 5 }, "title is a string"],
-    ["instructions that are no text", { instructions: {} }, "instructions is a string"],
-    ["a seed that is no function", { seed: [] }, "seed is a function"],
+    [
+      "a mode in capitals",
+      { mode: "Open" },
+      'mode is one of open, key, oauth, key+oauth, mixed, not "Open"; did you mean "open"?',
+    ],
+    ["a mode that is none", { mode: null }, "mode is one of open, key, oauth, key+oauth, mixed, not null"],
+    ["a title that is no text", { title: 5 }, "title must be a string"],
+    ["instructions that are no text", { instructions: {} }, "instructions must be a string"],
+    ["a seed that is no function", { seed: [] }, "seed must be a function"],
     ["a staleness that is no number", { maxStalenessMs: "50" }, "maxStalenessMs is a whole number"],
     ...["extends", "hostnames", "names", "allowedOrigins", "toString"].map((member): [string, object, string] => [
       `${member}, of the document`,
@@ -94,17 +104,17 @@ describe("createWorker", () => {
     ]),
     ["a profile whose name is none", { profiles: { "No Name": {} } }, "profiles.No Name: a name is 1 to 40"],
     ["a profile with a stray member", { profiles: { p: { mode: "key" } } }, "profiles.p: mode is no member of it"],
-    ["a profile's title that is none", { profiles: { p: { title: 5 } } }, "profiles.p: title is a string"],
+    ["a profile's title that is none", { profiles: { p: { title: 5 } } }, "profiles.p: title must be a string"],
     [
       "a profile that allows no list",
       { profiles: { p: { tools: { allow: 5 } } } },
-      "profiles.p.tools.allow is a list of patterns",
+      "profiles.p.tools.allow must be a list of patterns",
     ],
     ["a profile's stray list", { profiles: { p: { prompts: { only: [] } } } }, "profiles.p.prompts: only is no member"],
     [
       "a profile that renames to what is no name",
       { profiles: { p: { tools: { rename: { a: { name: 5 } } } } } },
-      "profiles.p.tools.rename.a: name is a string",
+      "profiles.p.tools.rename.a: name must be a string",
     ],
     [
       "a profile that names a tool that nobody defines",
@@ -131,17 +141,17 @@ describe("createWorker", () => {
       },
       "seed: not today",
     ],
-    ["a text in place of a list of tools", { tools: "quote" }, "tools is a list of patterns"],
-    ["a tool in place of its name", { tools: [tool("quote")] }, "tools is a list of patterns"],
-    ["a function that chooses prompts", { prompts: () => true }, "prompts is a list of patterns"],
+    ["a text in place of a list of tools", { tools: "quote" }, "tools must be a list of patterns"],
+    ["a tool in place of its name", { tools: [tool("quote")] }, "tools must be a list of patterns"],
+    ["a function that chooses prompts", { prompts: () => true }, "prompts must be a list of patterns"],
     [
       "a limit by a near name",
       { limits: { session: 5 } },
       'limits: there is no limit session; did you mean "sessions"?',
     ],
-    ["limits that are none", { limits: 5 }, "limits is an object"],
-    ["a list of scopes", { scopes: ["read"] }, "scopes is an object"],
-    ["a scope that is a list", { scopes: { read: ["quote"] } }, "scopes.read is an object"],
+    ["limits that are none", { limits: 5 }, "limits must be an object"],
+    ["a list of scopes", { scopes: ["read"] }, "scopes must be an object"],
+    ["a scope that is a list", { scopes: { read: ["quote"] } }, "scopes.read must be an object"],
     [
       "a scope with a stray member",
       { scopes: { read: { tool: ["quote"] } } },
@@ -150,13 +160,13 @@ describe("createWorker", () => {
     [
       "a scope with a text of tools",
       { scopes: { read: { tools: "quote" } } },
-      "scopes.read.tools is a list of patterns",
+      "scopes.read.tools must be a list of patterns",
     ],
-    ["a search that is a text", { search: "yes" }, "search is a boolean"],
-    ["a list of profiles", { profiles: ["p"] }, "profiles is an object"],
-    ["a profile that is no object", { profiles: { p: ["quote"] } }, "profiles.p is an object"],
-    ["a profile with a list of tools", { profiles: { p: { tools: ["quote"] } } }, "profiles.p.tools is an object"],
-    ["an around that is no function", { around: [] }, "around is a function"],
+    ["a search that is a text", { search: "yes" }, "search must be a boolean"],
+    ["a list of profiles", { profiles: ["p"] }, "profiles must be an object"],
+    ["a profile that is no object", { profiles: { p: ["quote"] } }, "profiles.p must be an object"],
+    ["a profile with a list of tools", { profiles: { p: { tools: ["quote"] } } }, "profiles.p.tools must be an object"],
+    ["an around that is no function", { around: [] }, "around must be a function"],
     ["a seed that is no list", { seed: () => 5 }, "seed: "],
   ])("refuses a tenant with %s", (_what, definition, says) => {
     expect(() => createWorker({ tools: [tool("quote")], tenants: { acme: definition } })).toThrow(
@@ -209,8 +219,8 @@ describe("createWorker", () => {
     it("refuses a schema that waits, and one that is none", () => {
       const waits = z.object({ plan: z.string().refine(() => Promise.resolve(true)) });
       expect(() => createWorker({ settings: waits, tenants: { acme: { settings: { plan: "x" } } } })).toThrow("async");
-      expect(() => createWorker({ settings: { plan: z.string() } })).toThrow("this is a zod shape");
-      expect(() => defineTool({ name: "t", config: { plan: z.string() }, handler: () => "" })).toThrow(
+      expect(() => createWorker({ settings: { plan: z.string() } as never })).toThrow("this is a zod shape");
+      expect(() => defineTool({ name: "t", config: { plan: z.string() } as never, handler: () => "" })).toThrow(
         'tool "t": config: this is a zod shape',
       );
     });
@@ -219,7 +229,11 @@ describe("createWorker", () => {
   const auth = { issuers: [{ issuer: "https://login.example.com" }] };
 
   it.each<[what: string, definition: object, says: string]>([
-    ["a mode that needs auth and has none", { mode: "oauth" }, "mode is open or key; others need auth"],
+    [
+      "a mode that needs auth and has none",
+      { mode: "oauth" },
+      'mode "oauth" needs auth; without it, mode is open or key',
+    ],
     ["a mode that is none", { mode: "Oauth", auth }, "mode is one of open, key, oauth, key+oauth, mixed"],
     ["auth that is none", { mode: "oauth", auth: true }, "auth.issuers are objects with issuer"],
     ["no issuers", { mode: "oauth", auth: { issuers: [] } }, "auth.issuers are objects"],
@@ -277,6 +291,11 @@ describe("what wrangler.toml forgets", () => {
     expect(missingBinding({ BODIES: {} })).toBeUndefined();
   });
 
+  it("is named: the flag that keeps ctx.fetch out of your own zone", () => {
+    expect(missingFlag({ compatibilityFlags: {} })).toContain('compatibility_flags = ["global_fetch_strictly_public"]');
+    expect(missingFlag(Cloudflare)).toBeUndefined();
+  });
+
   it.each(CLASSES)("is named: the class %s", (name) => {
     // What the Worker exports and no migration names has no objects.
     expect(missingObject({ [name]: {} })).toContain(`names no ${name} in new_sqlite_classes`);
@@ -305,19 +324,19 @@ describe("createWorker", () => {
       { hooks: { onErrors: () => {} } },
       "hooks: onErrors is no member of it, only before",
     ],
-    ["hooks that are none", { hooks: () => {} }, "hooks is an object"],
-    ["a function that is none", { authenticate: "me" }, "authenticate is a function"],
-    ["a list of arounds", { around: [] }, "around is a function"],
-    ["tools by name", { tools: { quote } }, "tools is a list"],
+    ["hooks that are none", { hooks: () => {} }, "hooks must be an object"],
+    ["a function that is none", { authenticate: "me" }, "authenticate must be a function"],
+    ["a list of arounds", { around: [] }, "around must be a function"],
+    ["tools by name", { tools: { quote } }, "tools must be a list"],
     ["what no function here defined", { tools: [quote, { name: "b", handler: () => "" }] }, "tools: 1 is none"],
     ["a tool among resources", { resources: [quote] }, "resources: 0 is none"],
     ["a feature that was not called", { features: [admin] }, "features: 0 is none: what define... gives, or admin()"],
-    ["a feature that is no list", { features: admin() }, "features is a list"],
-    ["a list of tenants", { tenants: ["acme"] }, "tenants is an object"],
-    ["a hook that is no function", { hooks: { onError: "log" } }, "hooks: onError is a function"],
-    ["limits that are a number", { limits: 5 }, "limits is an object"],
-    ["a version that is a number", { version: 1 }, "version is a string"],
-    ["a list of tools", [quote], " is an object"],
+    ["a feature that is no list", { features: admin() }, "features must be a list"],
+    ["a list of tenants", { tenants: ["acme"] }, "tenants must be an object"],
+    ["a hook that is no function", { hooks: { onError: "log" } }, "hooks: onError must be a function"],
+    ["limits that are a number", { limits: 5 }, "limits must be an object"],
+    ["a version that is a number", { version: 1 }, "version must be a string"],
+    ["a list of tools", [quote], " must be an object"],
   ])("refuses %s", (_what, options, says) => {
     const at = says.startsWith(" ") ? "createWorker" : "createWorker: ";
     expect(() => createWorker(options)).toThrow(at + says);
@@ -325,7 +344,7 @@ describe("createWorker", () => {
 
   it("says of which tenant there is no definition", () => {
     for (const acme of [null, "acme", true]) {
-      expect(() => createWorker({ tenants: { acme } } as never)).toThrow('tenant "acme" is an object');
+      expect(() => createWorker({ tenants: { acme } } as never)).toThrow('tenant "acme" must be an object');
     }
   });
 
@@ -351,7 +370,7 @@ describe("a feature", () => {
       () => gateway({ bounds: { host: ["a.example"] } } as never),
       'gateway: bounds: host is no member of it, only hosts, most; did you mean "hosts"?',
     ],
-    ["gateway() with what is no object", () => gateway(30 as never), "gateway is an object"],
+    ["gateway() with what is no object", () => gateway(30 as never), "gateway must be an object"],
   ])("refuses %s", (_what, make, says) => {
     expect(make).toThrow(says);
   });

@@ -70,6 +70,8 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     const error = expectRefusal(reply, revision, { status: 401, code });
     const challenge = [WRONG, NO_KEY].includes(message) ? `${CHALLENGE}, error="invalid_token"` : CHALLENGE;
     expect([error["message"], reply.headers["www-authenticate"]]).toEqual([message, challenge]);
+    const hint = "Send Authorization: Bearer KEY, with a key of this tenant";
+    expect(error["data"]).toEqual(message === "Authorization required" ? { hint } : undefined);
   }
 
   test("a key lets in, in any case of the scheme", async () => {

@@ -93,7 +93,7 @@ describe("an input schema", () => {
       object({ a: { default: 5n } }),
       /^tool "t": input\.properties\.a\.default: cannot be/,
     ],
-    ["no schema at all", "object", /^tool "t": input: /],
+    ["no schema at all", "object", /^tool "t": input: must be a schema of zod or JSON Schema, it is a string/],
     [
       "what says itself that it is no JSON",
       object(
@@ -165,7 +165,9 @@ it("an output schema is refused alike", () => {
 it("a prompt, a resource and a template say what they are and what is wrong", () => {
   expect(() => definePrompt({ name: "", handler: () => "" })).toThrow(/^prompt ""/);
   expect(() => defineResource({ uri: "no uri", name: "n", text: "" })).toThrow(/^resource "no uri"/);
-  expect(() => defineResource({ uri: "note:a", name: "n" })).toThrow(/^resource "note:a": needs text, blob or read/);
+  expect(() => defineResource({ uri: "note:a", name: "n" } as never)).toThrow(
+    /^resource "note:a": needs text, blob or read/,
+  );
   expect(() => defineTemplate({ uriTemplate: "note:{a", name: "n" })).toThrow(/^template "note:\{a"/);
 });
 
@@ -189,22 +191,23 @@ describe.each<[what: string, define: (about: object) => unknown]>([
     [{ meta: { a: { b: THROWS } } }, "meta.a.b: cannot be written as JSON: not me"],
     [{ annotations: { priority: 1n } }, "annotations.priority: cannot be written as JSON"],
     [{ icons: [{ src: "a:b" }, { src: 1n }] }, "icons.1.src: cannot be written as JSON"],
-    [{ description: 1n }, "description is a string"],
-    [{ description: { a: 1 } }, "description is a string"],
-    [{ title: 5 }, "title is a string"],
+    [{ description: 1n }, "description must be a string"],
+    [{ description: { a: 1 } }, "description must be a string"],
+    [{ title: 5 }, "title must be a string"],
     [{ visibile: () => false }, "visibile is no member of it, only name, "],
     [{ inputSchema: {}, parameters: {} }, "inputSchema is no member of it, only name, "],
-    [{ visible: true }, "visible is a function"],
-    [{ around: [] }, "around is a function"],
-    [{ annotations: ["a"] }, "annotations is an object"],
+    [{ visible: true }, "visible must be a function"],
+    [{ around: [] }, "around must be a function"],
+    [{ annotations: ["a"] }, "annotations must be an object"],
     [{ annotations: { readonlyHint: true } }, "annotations: readonlyHint is no member of it, only title, "],
-    [{ annotations: { readOnlyHint: "yes" } }, "annotations: readOnlyHint is a boolean"],
-    [{ annotations: { priority: "1" } }, "annotations: priority is a number"],
-    [{ annotations: { audience: "user" } }, "annotations: audience is a list"],
-    [{ icons: { src: "a:b" } }, "icons is a list"],
-    [{ icons: ["a:b"] }, "icons.0 is an object"],
+    [{ annotations: { readOnly: true } }, "annotations: readOnly is no member of it, only title, readOnlyHint, "],
+    [{ annotations: { readOnlyHint: "yes" } }, "annotations: readOnlyHint must be a boolean"],
+    [{ annotations: { priority: "1" } }, "annotations: priority must be a number"],
+    [{ annotations: { audience: "user" } }, "annotations: audience must be a list"],
+    [{ icons: { src: "a:b" } }, "icons must be a list"],
+    [{ icons: ["a:b"] }, "icons.0 must be an object"],
     [{ icons: [{ url: "a:b" }] }, "icons.0: url is no member of it, only src, mimeType, sizes, theme"],
-    [{ icons: [{ src: "a:b" }, { mimeType: "image/png" }] }, "icons.1: src is a string"],
+    [{ icons: [{ src: "a:b" }, { mimeType: "image/png" }] }, "icons.1: src must be a string"],
   ])("is refused with %o", (about, says) => {
     expect(() => define(about)).toThrow(`${what}: ${says}`);
   });
@@ -222,44 +225,49 @@ it("options that nobody would look at are refused by name", () => {
   expect(t({ titel: "T" })).toThrow(/titel is no member of it, only .*; did you mean "title"\?$/);
   expect(t({ inputSchema: {} })).toThrow(/inputSchema is no member of it, only .*; did you mean "input"\?$/);
   expect(t({ outputSchema: {} })).toThrow(/outputSchema is no member of it, only .*; did you mean "output"\?$/);
+  expect(t({ annotations: { readOnly: true } })).toThrow(/readOnly is no member.*; did you mean "readOnlyHint"\?$/);
   expect(t({ resumable: { closeAfter: 5 } })).toThrow(
     'tool "t": resumable: closeAfter is no member of it, only closeAfterMs, retryMs',
   );
-  expect(t({ resumable: { retryMs: "5" } })).toThrow('tool "t": resumable: retryMs is a number');
-  expect(t({ resumable: "yes" })).toThrow('tool "t": resumable is an object');
-  expect(t({ timeoutMs: "5" })).toThrow('tool "t": timeoutMs is a number');
+  expect(t({ resumable: { retryMs: "5" } })).toThrow('tool "t": resumable: retryMs must be a number');
+  expect(t({ resumable: "yes" })).toThrow('tool "t": resumable must be an object');
+  expect(t({ timeoutMs: "5" })).toThrow('tool "t": timeoutMs must be a number');
   expect(t({ config: z.string() })).toThrow('tool "t": config: its type is object');
   expect(t({ config: { type: "array" } })).toThrow('tool "t": config: its type is object');
   expect(t({ config: z.union([z.object({ a: z.date() }), z.object({})]) })).not.toThrow();
-  expect(() => defineResource({ uri: "a:b", name: "n", text: 7 } as never)).toThrow('"a:b": text is a string');
-  expect(() => defineResource({ uri: "a:b", name: "n", text: "", cache: 5 } as never)).toThrow("cache is an object");
+  expect(() => defineResource({ uri: "a:b", name: "n", text: 7 } as never)).toThrow('"a:b": text must be a string');
+  expect(() => defineResource({ uri: "a:b", name: "n", text: "", cache: 5 } as never)).toThrow(
+    "cache must be an object",
+  );
   expect(() => defineTemplate({ uriTemplate: "a:b", name: "n" })).toThrow('template "a:b": has no variable');
   const complete = { ib: () => [] } as never;
   expect(() => defineTemplate({ uriTemplate: "a:{id}", name: "n", complete })).toThrow(
     'template "a:{id}": complete: ib is no member of it, only id; did you mean "id"?',
   );
   expect(() => defineTemplate({ uriTemplate: "a:{id}", name: "n", complete: { id: ["a"] } as never })).toThrow(
-    "complete: id is a function",
+    "complete: id must be a function",
   );
   const list = { name: "p", handler: () => "", arguments: { a: { complete: ["x"] } } } as never;
-  expect(() => definePrompt(list)).toThrow('prompt "p": arguments.a: complete is a function');
+  expect(() => definePrompt(list)).toThrow('prompt "p": arguments.a: complete must be a function');
 });
 
 it("what is not there is refused by name", () => {
   for (const define of [defineTool, definePrompt, defineResource, defineTemplate] as unknown as (() => void)[]) {
-    expect(() => define()).toThrow("name is a string");
+    expect(() => define()).toThrow("name must be a string");
   }
-  expect(() => defineTool("t" as never)).toThrow("is an object");
-  expect(() => defineTool({ name: "t" } as never)).toThrow('tool "t": handler is a function');
-  expect(() => defineTool({ handler: () => "" } as never)).toThrow('tool "undefined": name is a string');
-  expect(() => definePrompt({ name: "p" } as never)).toThrow('prompt "p": handler is a function');
-  expect(() => definePrompt({ name: "p", handler: "x" } as never)).toThrow('prompt "p": handler is a function');
-  expect(() => defineResource({ uri: "a:b", text: "" } as never)).toThrow('resource "a:b": name is a string');
-  expect(() => defineResource({ uri: "a:b", name: "n", read: 5 } as never)).toThrow(
-    'resource "a:b": read is a function',
+  expect(() => defineTool("t" as never)).toThrow("must be an object");
+  expect(() => defineTool({ name: "t" } as never)).toThrow('tool "t": handler must be a function, it is undefined');
+  expect(() => defineTool({ handler: () => "" } as never)).toThrow('tool "undefined": name must be a string');
+  expect(() => definePrompt({ name: "p" } as never)).toThrow('prompt "p": handler must be a function');
+  expect(() => definePrompt({ name: "p", handler: "x" } as never)).toThrow(
+    'prompt "p": handler must be a function, it is a string',
   );
-  expect(() => defineTemplate({ uriTemplate: "a:{b}" } as never)).toThrow('template "a:{b}": name is a string');
-  expect(() => defineResource({ name: "n", text: "" } as never)).toThrow("uri is a string");
+  expect(() => defineResource({ uri: "a:b", text: "" } as never)).toThrow('resource "a:b": name must be a string');
+  expect(() => defineResource({ uri: "a:b", name: "n", read: 5 } as never)).toThrow(
+    'resource "a:b": read must be a function',
+  );
+  expect(() => defineTemplate({ uriTemplate: "a:{b}" } as never)).toThrow('template "a:{b}": name must be a string');
+  expect(() => defineResource({ name: "n", text: "" } as never)).toThrow("uri must be a string");
   expect(() => defineTemplate({ name: "n", uri: "a:{b}" } as never)).toThrow(
     "uri is no member of it, only name, uriTemplate",
   );
@@ -268,7 +276,7 @@ it("what is not there is refused by name", () => {
     "arguments.a: require is no member of it, only title, description, required",
   );
   const listed = { name: "p", handler: () => "", arguments: [{ name: "a" }] } as never;
-  expect(() => definePrompt(listed)).toThrow("arguments is an object by name");
+  expect(() => definePrompt(listed)).toThrow("arguments must be an object by name");
   const wrong = { name: "p", handler: () => "", arguments: { a: { description: 1n } } } as never;
-  expect(() => definePrompt(wrong)).toThrow('prompt "p": arguments.a: description is a string');
+  expect(() => definePrompt(wrong)).toThrow('prompt "p": arguments.a: description must be a string');
 });

@@ -18,7 +18,9 @@ describe("defineResource", () => {
   });
 
   it("refuses one that has nothing to read", () => {
-    expect(() => defineResource({ uri: "note:a", name: "n" })).toThrow('resource "note:a": needs text, blob or read');
+    expect(() => defineResource({ uri: "note:a", name: "n" } as never)).toThrow(
+      'resource "note:a": needs text, blob or read',
+    );
   });
 
   it("is known by the normal form of its URI", () => {

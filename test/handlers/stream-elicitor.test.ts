@@ -109,7 +109,7 @@ describe("a question", () => {
   it("fails when no answer fits, after three of them", async () => {
     const call = new StoredCall();
     const interview = interviewOf(call.run(results(unfit, unfit, unfit, ada)));
-    await expect(interview.ask({ who: askName })).rejects.toThrow('answer to "who" does not fit');
+    await expect(interview.ask({ who: askName })).rejects.toThrow('answer to "who" does not fit the question: ');
     expect(call.put).toHaveLength(3);
   });
 

@@ -117,12 +117,52 @@ describe.each(["2025", "2026"] as const)("in era %s", (era) => {
       handler: async (_args, ctx) =>
         JSON.stringify(await ctx.elicit("age", { message: "?", schema: z.object({ age: z.int() }) })),
     });
-    await expect(runTool(ask, {}, { era })).rejects.toThrow('the handler asks "age", to which the test has no answer');
+    await expect(runTool(ask, {}, { era })).rejects.toThrow(
+      'the handler asks "age", to which the test has no answer: add it to answers',
+    );
+    await expect(runTool(ask, {}, { era, answers: { Age: { age: 7 } } })).rejects.toThrow('answers; not used: "Age"');
     await expect(runTool(ask, {}, { era, answers: { age: { age: "old" } } })).rejects.toThrow(
-      'the answer to "age" does not fit the question',
+      'the answer to "age" does not fit the question: age: expected integer, received string',
     );
     const cannot = await runTool(ask, {}, { era, client: { capabilities: {} } });
     expect(cannot.error?.code ?? cannot.isError).toBe(era === "2026" ? -32021 : true);
+  });
+
+  it.each([
+    [undefined, 'ctx.elicit "sure" must be an object, it is undefined'],
+    [{}, 'ctx.elicit "sure": message must be a string, it is undefined'],
+    [{ message: "?" }, 'ctx.elicit "sure": needs schema for a form, or url'],
+    [{ message: "?", requestedSchema: {} }, 'ctx.elicit "sure": requestedSchema is no member of it, only message'],
+  ])("a question with the options %j says what is missing", async (options, says) => {
+    const ask = defineTool({
+      name: "ask",
+      handler: async (_args, ctx) => (await ctx.elicit("sure", options as never)).action,
+    });
+    const { errors } = await runTool(ask, {}, { era, answers: { sure: {} } });
+    expect(String(errors[0])).toContain(says);
+  });
+
+  it("a question inside once is refused", async () => {
+    const ask = defineTool({
+      name: "ask",
+      handler: async (_args, ctx) =>
+        ctx.once("book", async () => (await ctx.elicit("sure", { message: "?", schema: z.object({}) })).action),
+    });
+    const { errors, questions } = await runTool(ask, {}, { era, answers: { sure: {} } });
+    expect(String(errors[0])).toContain('"sure" is asked while ctx.once "book" runs');
+    expect(questions).toEqual([]);
+  });
+
+  it("a question before once, and another one after it, are asked", async () => {
+    const ask = defineTool({
+      name: "ask",
+      handler: async (_args, ctx) => {
+        await ctx.elicit("first", { message: "?", schema: z.object({}) });
+        await ctx.once("book", () => 7);
+        return (await ctx.elicit("last", { message: "?", schema: z.object({}) })).action;
+      },
+    });
+    expect((await runTool(ask, {}, { era, answers: { first: {}, last: {} } })).text).toBe("accept");
   });
 
   it("work in memo and once is done once, and what stands before a question again in 2026, of which it warns once", async () => {
@@ -199,7 +239,7 @@ describe.each(["2025", "2026"] as const)("in era %s", (era) => {
     [{ answer: {} }, 'did you mean "answers"?'],
     [{ capabilities: {} }, "capabilities is no member of it"],
     [{ client: { title: "x" } }, "client: title is no member of it, only name, version, capabilities"],
-    [{ client: "Desk" }, "client is an object"],
+    [{ client: "Desk" }, "client must be an object, it is a string"],
     [{ principal: { sub: "ann" } }, "principal: sub is no member of it"],
     [{ era: "2024" }, 'era is "2025" or "2026"'],
   ])("options that there are not are refused: %j", async (options, says) => {

@@ -8,14 +8,32 @@ import { listFrom, readFrom, runPrompt, runTool } from "../../src/testing/testin
 const tool = defineTool({ name: "hello", handler: () => "Hello" });
 const prompt = definePrompt({ name: "hello", handler: () => "Hello" });
 
-it.each<[runner: string, run: (one: never) => Promise<unknown>, runs: string, others: readonly unknown[]]>([
-  ["runTool", runTool, "a tool", [prompt, "hello", undefined, () => "Hello", { name: "hello" }]],
-  ["runPrompt", runPrompt, "a prompt", [tool, "hello", undefined]],
-  ["readFrom", (one) => readFrom(one, "a:b"), "a resource or a template", [tool, "a:b", undefined]],
-  ["listFrom", listFrom, "a template", [tool, undefined]],
-])("%s says what it runs where it is given something else", async (runner, run, runs, others) => {
-  for (const other of others) {
+it.each<
+  [runner: string, run: (one: never) => Promise<unknown>, maker: string, others: Readonly<Record<string, unknown>>]
+>([
+  [
+    "runTool",
+    runTool,
+    "defineTool",
+    {
+      "a prompt": prompt,
+      "a string": "hello",
+      undefined,
+      "a function": () => "Hello",
+      "an object": { name: "hello" },
+    },
+  ],
+  ["runPrompt", runPrompt, "definePrompt", { "a tool": tool, "a string": "hello", undefined }],
+  [
+    "readFrom",
+    (one) => readFrom(one, "a:b"),
+    "defineResource or defineTemplate",
+    { "a tool": tool, "a string": "a:b", undefined },
+  ],
+  ["listFrom", listFrom, "defineTemplate", { "a tool": tool, undefined }],
+])("%s says what it takes and what it got", async (runner, run, maker, others) => {
+  for (const [got, other] of Object.entries(others)) {
     const running = (async () => run(other as never))();
-    await expect(running).rejects.toThrow(`${runner} runs ${runs}: give it what define... returned`);
+    await expect(running).rejects.toThrow(`${runner} takes what ${maker} returned, it got ${got}`);
   }
 });

@@ -9,7 +9,7 @@ import type { RolloutHost } from "./base-rollouts.ts";
 import { operatorStore } from "./operator-store.ts";
 import { rolloutStore } from "./rollout-store.ts";
 
-/** Composed of stores, like the tenant object. */
+/** Durable Object: operators, base documents and rollouts. Composed of stores, like the tenant object. */
 export class PlatformObject extends createStoreObject<unknown, RolloutHost>(
   [operatorStore, baseStore, rolloutStore, platformErrorLogStore],
   { hostOf: (base) => ({ ...base, startStep }) },

@@ -27,6 +27,8 @@ interface CallOptions extends KeyOptions {
 }
 
 const UNKNOWN_TOOL = ERRORS.invalidParams.code;
+const MISSING_CAPABILITY = ERRORS.missingCapability.code["2026"];
+const TERMINAL_HINT = "the tool asks a person: run tenantry call in a terminal";
 const MAX_LIST_PAGES = 100;
 /** The member of a tool's `_meta` with the upstream's own name for the tool, which may be a list: docs/gateway.md. */
 const ORIGINAL_NAME = "tenantry/name";
@@ -246,6 +248,7 @@ function withHint(error: McpResponseError, endpointRef: string, hint: () => stri
   }
   // A renamed tool stays callable for a while under its old name, unlisted. Only the server knows whether a tool is
   // unknown.
+  if (code === MISSING_CAPABILITY) return new CliError(error.exit, `${message}; ${TERMINAL_HINT}`, { cause: error });
   const why = code === UNKNOWN_TOOL ? hint() : undefined;
   return why === undefined ? error : new CliError(EXIT.notFound, `${message} (${why})`, { cause: error });
 }

@@ -107,6 +107,7 @@ function createRingKey(): KeyRing[number] {
   return { id: crypto.randomUUID().slice(0, 8), secret: crypto.getRandomValues(new Uint8Array(32)) };
 }
 
+/** Durable Object: sessions that the Worker has at a tenant's upstreams. */
 export class UpstreamObject extends DurableObject {
   readonly #sql: SqlStorage;
   readonly #alarmScheduler: AlarmScheduler;

@@ -71,6 +71,7 @@ const RETRY_MS = 10_000;
 const ANY_REVISION = Number.MAX_SAFE_INTEGER;
 const UNPLACED = "FROM tenants WHERE placement_in_kv = 0 AND state = 'active'";
 
+/** Durable Object: a part of the list of all tenants, and of their hostnames. */
 export class DirectoryObject extends DurableObject {
   protected readonly sql: SqlStorage;
 

@@ -11,6 +11,7 @@ import type { ObjectBindings } from "./namespaces.ts";
 import { placementKey, type Placement } from "./placement.ts";
 
 export interface DirectoryEnv extends ObjectBindings {
+  /** KV namespace for the bodies of resources. In `wrangler.toml`: `kv_namespaces = [{ binding = "BODIES" }]`. */
   readonly BODIES: KVNamespace;
 }
 

@@ -63,7 +63,7 @@ function checkPatternList(at: string, list: readonly string[] = []): void {
 
 export function checkPatterns(at: string, list: unknown = []): void {
   const isList = Array.isArray(list) && list.every((pattern) => typeof pattern === "string");
-  if (!isList) throw new TypeError(`${at} is a list of patterns`);
+  if (!isList) throw new TypeError(`${at} must be a list of patterns`);
 }
 
 function entriesOf<T>(

@@ -16,6 +16,7 @@ import {
 import { checkPatterns, checkProfiles, checkScopes } from "./check-selections.ts";
 import { SLUG } from "./selection-bounds.ts";
 import type { ToolDefinition } from "../../protocol/definition.ts";
+import { didYouMean } from "../../protocol/did-you-mean.ts";
 import { assertMemberTypes, omitUndefined, integerRangeError } from "../../protocol/members.ts";
 import { DEFAULT_MAX_STALENESS_MS } from "../cache/policy-cache.ts";
 import { DEFAULT_PLACEMENT, type Placement } from "../directory/placement.ts";
@@ -36,7 +37,15 @@ export interface TenantDefinitionOf<Seed = unknown, Around = unknown> {
   readonly icon?: string;
   /** Instructions that clients pass to the model when they connect. */
   readonly instructions?: string;
-  /** Which credentials callers need. `open` by default; modes other than `open` and `key` require `auth`. */
+  /**
+   * Which credentials callers need; `open` by default.
+   *
+   * - `open`: none.
+   * - `key`: an API key, in the header `Authorization: Bearer KEY`. `npx tenantry key create TENANT --name NAME` or the
+   *   admin API makes keys: both need the feature `admin()` and the Worker secret `ADMIN_TOKEN`.
+   * - `oauth`: the token of a person who logged in; requires `auth`. `key+oauth`: a key or such a token.
+   * - `mixed`: a key, a token or none; callers without see what `auth.anonymous` allows.
+   */
   readonly mode?: Mode;
   /**
    * The authorization servers whose tokens the tenant accepts, and what anonymous callers see. Requires the feature
@@ -129,15 +138,19 @@ export function defineTenant<Seed>(
 function checkDefinition(what: string, definition: TenantDefinitionOf): void {
   assertMemberTypes(what, definition, MEMBERS);
   const { mode = "open", maxStalenessMs = DEFAULT_MAX_STALENESS_MS, profiles = {}, scopes = {} } = definition;
-  if (mode !== "open" && mode !== "key" && !definition.auth) {
-    throw new TypeError(`${what}: mode is open or key; others need auth`);
+  if (!MODES.includes(mode) || (mode !== "open" && mode !== "key" && !definition.auth)) {
+    throw new TypeError(`${what}: ${modeError(mode)}`);
   }
   const fault = integerRangeError("maxStalenessMs", maxStalenessMs, 50, MAX_STALENESS_MS);
   if (fault !== undefined) throw new TypeError(`${what}: ${fault}`);
   checkLists(what, definition);
-  if (!MODES.includes(mode)) throw new TypeError(`${what}: mode is one of ${MODES.join(", ")}`);
   checkProfiles(what, profiles);
   checkScopes(what, scopes);
+}
+
+function modeError(mode: unknown): string {
+  if (MODES.includes(mode as Mode)) return `mode "${String(mode)}" needs auth; without it, mode is open or key`;
+  return `mode is one of ${MODES.join(", ")}, not ${JSON.stringify(mode)}${didYouMean(String(mode), MODES)}`;
 }
 
 function checkLists(what: string, { tools, prompts, resources }: TenantDefinitionOf): void {

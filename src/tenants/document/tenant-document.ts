@@ -374,7 +374,7 @@ export interface TenantDocument {
   readonly allowedOrigins?: readonly string[];
   /** The tenant's own hostnames, in lower case. */
   readonly hostnames?: readonly string[];
-  /** Limits of this tenant. Absent ones keep the Worker's value. See docs/limits.md. */
+  /** Limits of this tenant. Absent ones keep the Worker's value: see `limits` of `createWorker`. */
   readonly limits?: Limits;
   /** Adds the built-in read-only tools `search` and `fetch` over everything that the tenant stores. */
   readonly search?: boolean;

@@ -332,6 +332,16 @@ test("the endpoint is told whether a person can be asked", async () => {
   expect(capabilities).toEqual([{}, { elicitation: { form: {}, url: {} } }]);
 });
 
+test("a tool that asks without a terminal says where it can be answered", async () => {
+  const message = "note_write: the client did not declare elicitation.form";
+  const { call } = await toolEndpoint(() => ({ status: 400, error: { code: -32021, message } }));
+  const { exit, stderr } = await call(["demo", "note_write"]);
+  expect({ exit, stderr }).toEqual({
+    exit: 1,
+    stderr: `tenantry: ${message}; the tool asks a person: run tenantry call in a terminal\n`,
+  });
+});
+
 test("any MCP endpoint can be named by its URL", async () => {
   const { call, url } = await toolEndpoint(() => said("there"));
   expect((await call([`${url}/some/where`, "note_write"], { env: { TENANTRY_URL: "" } })).stdout).toBe("there\n");
