@@ -281,7 +281,7 @@ export class FakeAdmin {
     if (path[2] === "rollout") return { status: 202, json: { rollout: this.rollout.version } };
     const there = this.bases.get(name);
     if (method === "PUT") {
-      this.bases.set(name, json<typeof contract.BaseDocument>() as TenantDocument);
+      this.bases.set(name, json<typeof contract.BaseDocument>());
       return { json: { revision: 1, changed: true, effectiveAt: null } };
     }
     if (!there) throw new Refused(404, "There is no such base document");
@@ -413,7 +413,7 @@ async function prompts(asked: Asked, tenant: FakeTenant): Promise<Answer> {
       Object.entries(all).map(([key, prompt]) => ({ name: key, ...prompt })),
     );
   }
-  if (method === "PUT") all[name] = json<typeof contract.DocumentPrompt>() as NonNullable<typeof all>[string];
+  if (method === "PUT") all[name] = json<typeof contract.DocumentPrompt>();
   else if (!(name in all)) throw new Refused(404, "There is no such prompt");
   if (method === "GET") return { json: all[name] };
   if (method === "DELETE") delete all[name];

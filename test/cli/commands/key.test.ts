@@ -22,7 +22,9 @@ test("a key's token is alone on stdout, so that a script can keep it", async () 
     profile: "public",
     expires: "2027-01-31T00:00:00.000Z",
   });
-  expect((await cli.run(["key", "rotate", "acme", "key0000001", "--overlap", "2h"])).stdout).toBe("tnt_key000000b_secret\n");
+  expect((await cli.run(["key", "rotate", "acme", "key0000001", "--overlap", "2h"])).stdout).toBe(
+    "tnt_key000000b_secret\n",
+  );
   expect(keys.get("key0000001")?.retires).toBe("2026-11-21T12:00:00.000Z");
   const { stdout: listed } = await cli.run(["key", "list", "acme"]);
   expect(listed).toMatch(/^key0000001 +ci +read, write +public .* 2026-11-21T12:00:00Z$/m);
