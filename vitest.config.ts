@@ -39,7 +39,11 @@ const LATER = globSync(
 );
 
 /** What starts programs a hundred times over. */
-const SLOW_PROGRAMS = ["test/cli/stdio/**/*.test.ts", "test/cli/hostile-*.test.ts"];
+const SLOW_PROGRAMS = [
+  "test/cli/stdio/**/*.test.ts",
+  "test/cli/hostile-*.test.ts",
+  "test/scripts/script-options.test.ts",
+];
 
 /** Dependencies that each workerd loads as one file: one by one, zod's modules take longer than most tests. */
 const BUNDLED = [

@@ -1,4 +1,4 @@
-// The dimensions of `npm run bench:growth`: what there is more and more of, and what each request should cost then.
+// The dimensions of `growth.ts`: what there is more and more of, and what each request should cost then.
 import { Agent } from "node:http";
 import { openStream } from "./fan-out.ts";
 import { startListing, type Listing } from "./growth-upstream.ts";

@@ -1,4 +1,4 @@
-// Upstreams for `npm run bench:growth`: each lists so many tools of about so many bytes, of which the first one adds.
+// Upstreams for `growth.ts`: each lists so many tools of about so many bytes, of which the first one adds.
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

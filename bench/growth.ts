@@ -1,32 +1,29 @@
-// `npm run bench:growth`: how CPU time grows with what there is, dimension by dimension, next to how it should grow. By hand: it
-// judges nothing, and takes ten to twenty minutes (five with `--quick`). Prints a table in Markdown.
+// How CPU time grows with what there is, dimension by dimension, next to how it should grow.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { scriptOptions } from "../scripts/script-options.ts";
 import { DIMENSIONS, type Cost, type Dimension } from "./growth-dimensions.ts";
 import { machine } from "./machine.ts";
 import { cpuMicros, spread } from "./measure.ts";
 import { bindingsOf, bundle, ROOT, start } from "./runtime.ts";
 import { ADMIN_TOKEN } from "./scenarios.ts";
 
-const USAGE = `npm run bench:growth -- [--quick] [--only NAME]
-
-  --quick      smaller sizes, fewer rounds
-  --only NAME  only the dimensions whose name contains NAME; there is: ${DIMENSIONS.map(({ name }) => name).join(", ")}
-`;
-const OPTIONS = {
-  quick: { type: "boolean", default: false },
-  only: { type: "string", default: "" },
-  help: { type: "boolean", default: false },
-} as const;
 /** How often a request is measured in a round: where a change precedes each, and where it is sent again and again. */
 const ONE_BY_ONE = 4;
 const IN_A_ROW = 40;
 
-const { quick, only, help } = parseArgs({ options: OPTIONS }).values;
-if (help) process.stdout.write(USAGE);
-else await main(DIMENSIONS.filter(({ name }) => name.includes(only)));
+const { quick, only } = scriptOptions(
+  `npx node bench/growth.ts [--quick] [--only NAME]
+
+Measures how CPU time grows with what there is, and prints a table in Markdown. It judges nothing. 10 to 20 minutes.
+
+  --quick      smaller sizes, fewer rounds; 5 minutes
+  --only NAME  only the dimensions whose name contains NAME:
+               ${DIMENSIONS.map(({ name }) => name).join(", ")}`,
+  { quick: { type: "boolean", default: false }, only: { type: "string", default: "" } },
+);
+await main(DIMENSIONS.filter(({ name }) => name.includes(only)));
 
 async function main(dimensions: readonly Dimension[]): Promise<void> {
   const scratch = await mkdtemp(join(tmpdir(), "tenantry-growth-"));

@@ -15,7 +15,7 @@ import type { Crowd } from "./crowd-figures.ts";
 import { ENDED_LEASE, ENDED_LEASE_BUDGET, endedLease, READ, READ_BUDGET, resourceRead } from "./asking.ts";
 import { FAN_OUT_BUDGET_MS, FAN_OUT_CASES, measureFanOut, STREAMS } from "./fan-out.ts";
 import type { FanOut } from "./fan-out.ts";
-import { INSTALL_PEERS, readFlags, USAGE } from "./flags.ts";
+import { INSTALL_PEERS, readFlags } from "./flags.ts";
 import { gatewayCases, startGateway, type GatewayCase } from "./gateway.ts";
 import { LIST, LIST_BUDGET, measureList } from "./lists.ts";
 import { CONNECTIONS, compare, warmUp } from "./measure.ts";
@@ -64,12 +64,7 @@ interface Run {
 
 const flags = readFlags();
 
-process.exitCode = flags.help ? usage() : await inScratch(flags.against === undefined ? main : mainAgainst);
-
-function usage(): number {
-  process.stdout.write(USAGE);
-  return 0;
-}
+process.exitCode = await inScratch(flags.against === undefined ? main : mainAgainst);
 
 async function inScratch(work: (scratch: string) => Promise<number>): Promise<number> {
   if (!existsSync("/proc/self/stat")) throw new Error("CPU time is read from /proc, so the benchmark needs Linux");

@@ -5,6 +5,16 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { scriptOptions } from "./script-options.ts";
+
+const { check } = scriptOptions(
+  `npm run api [-- --check]
+
+Writes api/*.md: what each entry of the package exports. 8 seconds.
+
+  --check  write nothing, and fail where a page is out of date`,
+  { check: { type: "boolean", default: false } },
+);
 
 const ROOT = join(import.meta.dirname, "..");
 /**
@@ -91,7 +101,7 @@ for (const [specifier, { types }] of Object.entries(manifest.exports)) {
   const path = `api/${title}.md`;
   const text = report(title, types.replace("./dist/", ""), shown);
   if (existsSync(join(ROOT, path)) && readFileSync(join(ROOT, path), "utf8") === text) continue;
-  if (process.argv.includes("--check")) {
+  if (check) {
     console.error(`${path} is out of date: run npm run api, and look at the difference`);
     process.exitCode = 1;
   } else writeFileSync(join(ROOT, path), text);

@@ -1,10 +1,8 @@
-// `npm run attack [-- --only NAME] [--url URL --token TOKEN]`: what was found once, tried again on a running `npm start`,
-// by black box. SEED=N repeats what a run drew. Prints a table; the exit code is 1 where a promise did not hold, or could not be tried.
+// Attacks on a running `npm start`, by black box.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { type Application, startApplication } from "../test/support/application.ts";
 import { ATTACKS } from "./attack/all-attacks.ts";
 import { startPeer, type Peer } from "./attack/peer.ts";
@@ -12,15 +10,26 @@ import { CONSOLE } from "./attack/bad-intent.ts";
 import { tableHead, tableRow, type Attack, type Row } from "./attack/report.ts";
 import { Target } from "./attack/target.ts";
 import { seedOfRun } from "./attack/upstreams/draw.ts";
+import { optionError, scriptOptions } from "./script-options.ts";
 
 const LANES = 3;
 const seed = seedOfRun();
 
-const { values } = parseArgs({
-  options: { url: { type: "string" }, token: { type: "string" }, only: { type: "string", multiple: true } },
-});
+const values = scriptOptions(
+  `npm run attack [-- --only NAME]... [--url URL --token TOKEN]
+
+Attacks a running Worker by black box and prints a table. 4 minutes. Fails where an attack gets through or cannot be tried.
+
+  --only NAME    only these attacks
+  --url URL      a Worker that already runs, in place of \`npm start\`
+  --token TOKEN  its owner's token
+
+SEED=N repeats what a run drew.`,
+  { url: { type: "string" }, token: { type: "string" }, only: { type: "string", multiple: true } },
+);
 const attacks = ATTACKS.filter(({ name }) => values.only === undefined || values.only.includes(name));
-if (attacks.length === 0) throw new Error(`--only is one of: ${ATTACKS.map(({ name }) => name).join(", ")}`);
+if (attacks.length === 0) optionError(`--only is one of: ${ATTACKS.map(({ name }) => name).join(", ")}`);
+if (values.url !== undefined && values.token === undefined) optionError("--url needs --token, an owner's");
 
 const folder = await mkdtemp(join(tmpdir(), "tenantry-attack-"));
 const applications: Application[] = [];
@@ -28,7 +37,7 @@ const begun = performance.now();
 let peer: Peer | undefined;
 try {
   peer = await startPeer();
-  const target = values.url === undefined ? await startTarget(peer) : givenTarget(values.url, values.token, peer);
+  const target = values.url === undefined ? await startTarget(peer) : givenTarget(values.url, values.token ?? "", peer);
   const rows = await runAll(target);
   const breaches = rows.filter(({ isBreach }) => isBreach);
   const seconds = Math.round((performance.now() - begun) / 1000);
@@ -67,8 +76,7 @@ async function startTarget(beside: Peer): Promise<Target> {
   });
 }
 
-function givenTarget(url: string, token: string | undefined, beside: Peer): Target {
-  if (token === undefined) throw new Error("--url needs --token, an owner's");
+function givenTarget(url: string, token: string, beside: Peer): Target {
   return new Target({ origin: new URL(url).origin, adminToken: token, peer: beside, seed });
 }
 

@@ -1,4 +1,4 @@
-// `npm run build`: dist/ as the package ships it. What src/tenantry.ts reaches, as JavaScript and declarations; and the command
+// dist/ as the package ships it. What src/tenantry.ts reaches, as JavaScript and declarations; and the command
 // line as one file with everything that it needs, so that a Worker's author installs nothing for it, and the licenses of that.
 // The demo and the entry of this repository's own Worker are not reached, so they are not in it.
 
@@ -6,6 +6,12 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
+import { scriptOptions } from "./script-options.ts";
+
+scriptOptions(
+  "npm run build\n\nWrites dist/, the files of the npm package: modules, declarations and the command line. 15 seconds.",
+  {},
+);
 
 const root = join(import.meta.dirname, "..");
 const cli = join(root, "dist/cli");

@@ -1,5 +1,4 @@
-// `npm run clients [-- --only TEXT] [--write]`: builds of others' clients, each at its pinned version, tried on a running
-// `npm start`. Prints a table; the exit code is 1 where a cell is wrong. `--write` writes docs/clients-tried.md.
+// Builds of others' clients, each at its pinned version, tried on a running `npm start`.
 
 import { spawnSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -10,24 +9,27 @@ import { installPackages } from "../test/support/install-packages.ts";
 import { allBuilds, CLIENT_BUILDS, FOLDERS, STEPS, type Build } from "./clients/builds.ts";
 import { triedPage } from "./clients/page.ts";
 import { isWrong, tryBuild, type Tried } from "./clients/try-build.ts";
-import { scriptOptions } from "./script-options.ts";
+import { optionError, scriptOptions } from "./script-options.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const PAGE = join(ROOT, "docs/clients-tried.md");
 const LANES = 2;
 
-const values = scriptOptions(
-  "clients",
+const { only, write } = scriptOptions(
+  `npm run clients [-- --only TEXT]... [--write]
+
+Tries 53 builds of others' clients on a running \`npm start\` and prints a table. 3 minutes. Fails where a cell is wrong.
+
+  --only TEXT  only the builds whose name contains TEXT
+  --write      write docs/clients-tried.md if no cell is wrong`,
   { only: { type: "string", multiple: true }, write: { type: "boolean", default: false } },
-  "npm run clients [-- --only TEXT]... [--write]: builds of others' clients, tried on a running npm start",
 );
-const { only, write } = values as { only?: string[]; write: boolean };
 const builds = allBuilds().filter(({ name }) => only === undefined || only.some((part) => name.includes(part)));
 if (builds.length === 0) {
   const names = allBuilds().map(({ name }) => name);
-  throw new Error(`--only is a part of one of: ${names.join(", ")}`);
+  optionError(`--only is a part of one of: ${names.join(", ")}`);
 }
-if (write && only !== undefined) throw new Error("--write writes the page of all builds");
+if (write && only !== undefined) optionError("--write writes the page of all builds");
 
 const begun = performance.now();
 const secondsSince = () => Math.round((performance.now() - begun) / 1000);

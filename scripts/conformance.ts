@@ -1,18 +1,25 @@
-// `npm run conformance [-- --url URL | --gateway-to ERA] [--revision R] [--scenario X]`: the official suite, judged more
-// strictly than it judges itself. Prints a table per revision; the exit code is 1 if anything unexpected happened.
-import { parseArgs } from "node:util";
+// The official conformance suite, judged more strictly than it judges itself.
 import type { ConformanceOptions, Revision } from "./conformance-run.ts";
 import { REVISIONS, runConformance } from "./conformance-run.ts";
 import type { ScenarioVerdict, Verdict } from "./conformance-verdict.ts";
+import { optionError, scriptOptions } from "./script-options.ts";
 
-const { values } = parseArgs({
-  options: {
+const values = scriptOptions(
+  `npm run conformance [-- --url URL | --gateway-to ERA] [--revision REVISION] [--scenario NAME]
+
+Runs the official conformance suite and prints a table for each revision. 20 seconds. Fails where a result is unexpected.
+
+  --url URL            a server that already runs, with a tenant "conformance"; without it the script starts one
+  --gateway-to ERA     behind a gateway to an upstream of era 2025 or 2026
+  --revision REVISION  only ${REVISIONS.join(" or ")}
+  --scenario NAME      only this scenario`,
+  {
     url: { type: "string" },
     "gateway-to": { type: "string" },
     revision: { type: "string" },
     scenario: { type: "string" },
   },
-});
+);
 
 const verdicts = await runConformance({
   ...(values.url !== undefined && { url: values.url.replace(/\/$/, "") }),
@@ -25,14 +32,13 @@ process.exitCode = verdicts.every((verdict) => verdict.pass) ? 0 : 1;
 
 function parseRevision(value: string): Revision {
   const revision = REVISIONS.find((one) => one === value);
-  if (revision === undefined) throw new Error(`--revision must be one of ${REVISIONS.join(", ")}`);
-  return revision;
+  return revision ?? optionError(`--revision must be one of ${REVISIONS.join(", ")}`);
 }
 
 /** A client meets an upstream of its own era there, unless a revision is named. */
 function gatewayTo(era: string | undefined): Partial<ConformanceOptions> {
   if (era === undefined) return {};
-  if (era !== "2025" && era !== "2026") throw new Error("--gateway-to must be 2025 or 2026");
+  if (era !== "2025" && era !== "2026") return optionError("--gateway-to must be 2025 or 2026");
   return { gatewayTo: era, revisions: REVISIONS.filter((revision) => revision.startsWith(era)) };
 }
 

@@ -4,6 +4,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { REFERENCE_PAGES, laidOut } from "./reference/reference-pages.ts";
+import { scriptOptions } from "./script-options.ts";
+
+const PAGES = Object.keys(REFERENCE_PAGES);
+scriptOptions(`npm run reference\n\nWrites ${PAGES.join(", ")} from the sources. 1 second.`, {});
 
 const ROOT = join(import.meta.dirname, "..");
 for (const [page, write] of Object.entries(REFERENCE_PAGES)) writeFileSync(join(ROOT, page), laidOut(page, write()));

@@ -1,21 +1,27 @@
-// The options of a script that npm runs: `--help`, and one line for an option that the script does not have.
+// The options of a script that a person runs: `--help`, and an error for an option that the script does not have.
 
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
 
-/** Ends the process for what is wrong, and after help. */
-export function scriptOptions<T extends ParseArgsOptionsConfig>(script: string, options: T, help: string) {
+type Values<T extends ParseArgsOptionsConfig> = ReturnType<typeof parseArgs<{ options: T }>>["values"];
+
+/** Ends the process after `--help`, and at an unknown option. The first line of `help` is the usage. */
+export function scriptOptions<const T extends ParseArgsOptionsConfig>(help: string, options: T): Values<T> {
   const all = { ...options, help: { type: "boolean", short: "h" } } as const;
+  let values: ReturnType<typeof parseArgs<{ options: typeof all }>>["values"];
   try {
-    const { values } = parseArgs({ options: all, allowNegative: true });
-    if ((values as { help?: boolean }).help === true) end(help, 0);
-    return values;
+    values = parseArgs({ options: all }).values;
   } catch (error) {
-    const [said] = (error as Error).message.split(". ");
-    return end(`${script}: ${said}; npm run ${script} -- --help says what there is`, 2);
+    return optionError(`${(error as Error).message.split(". ")[0]}\n\n${help}`);
   }
+  if ("help" in values) {
+    process.stdout.write(`${help}\n`);
+    process.exit(0);
+  }
+  return values;
 }
 
-function end(said: string, code: number): never {
-  (code === 0 ? process.stdout : process.stderr).write(`${said}\n`);
-  process.exit(code);
+/** Ends the process because of the value of an option. */
+export function optionError(message: string): never {
+  process.stderr.write(`${message}\n`);
+  process.exit(2);
 }

@@ -1,11 +1,16 @@
-// `npm run serve:conformance -- --port N`: the fixture Worker in the foreground, for the conformance suite or for a look.
-// Its storage is fresh at every start and removed at the end.
-import { parseArgs } from "node:util";
 import { DEFAULT_PORT } from "../src/cli/local/development.ts";
 import { spawnFixtureServer } from "./fixture-server.ts";
+import { scriptOptions } from "./script-options.ts";
 
-const { values } = parseArgs({ options: { port: { type: "string", default: DEFAULT_PORT } } });
-const server = await spawnFixtureServer(Number(values.port), "inherit");
+const { port } = scriptOptions(
+  `npx node scripts/serve-conformance.ts [--port N]
+
+Serves the Worker of the tests until Ctrl+C, for the conformance suite. Its storage is removed at the end.
+
+  --port N  another port than ${DEFAULT_PORT}`,
+  { port: { type: "string", default: DEFAULT_PORT } },
+);
+const server = await spawnFixtureServer(Number(port), "inherit");
 
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => void server.stop(signal));
 

@@ -1,6 +1,12 @@
 // Runs what `npm test` leaves out, one after the other, whatever came of the one before.
 
 import { spawnSync } from "node:child_process";
+import { scriptOptions } from "./script-options.ts";
+
+scriptOptions(
+  "npm run test:all\n\nRuns the tests that `npm test` leaves out, one step after the other. 20 minutes.",
+  {},
+);
 
 const STEPS = [
   "vitest run --project *-rest",

@@ -1,6 +1,12 @@
 // Type-checks every program of the repository, each with the platform types it may see.
 
 import { spawnSync } from "node:child_process";
+import { scriptOptions } from "./script-options.ts";
+
+scriptOptions(
+  "npm run typecheck\n\nChecks the types of every folder, each with the platform types that it may see. 20 seconds.",
+  {},
+);
 
 const PROGRAMS = [
   "tsconfig.json",

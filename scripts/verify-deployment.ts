@@ -1,20 +1,17 @@
-// `node scripts/verify-deployment.ts`: shows on a Cloudflare account of yours what no test on one machine can. It deploys the Worker
-// under a name of its own, twice with a migration between, rolls back, revokes a key, reads start-up and the bill's counters, and
-// deletes what it made. `--local` does the same in workerd on this machine.
-
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
+import { scriptOptions } from "./script-options.ts";
 import { verify } from "./verify-deployment/checks.ts";
 import { cloudflareTarget } from "./verify-deployment/cloudflare.ts";
 import { localTarget } from "./verify-deployment/local.ts";
 import type { Outcome } from "./verify-deployment/target.ts";
 
-const HELP = `node scripts/verify-deployment.ts [--local] [--worker FILE] [--next FILE] [--config FILE] [--keep]
+const values = scriptOptions(
+  `npx node scripts/verify-deployment.ts [--local] [--worker FILE] [--next FILE] [--config FILE] [--keep]
 
 Deploys the Worker to your Cloudflare account under a new name, twice with a migration between, rolls back, revokes a key,
-reads start-up time and the bill's counters, and deletes what it made. It ends with 1 where a check failed.
+reads start-up time and the bill's counters, and deletes what it made. Minutes; 2 minutes with --local.
 
   --local         in workerd on this machine, without an account
   --worker FILE   the Worker, else src/worker.ts
@@ -22,19 +19,15 @@ reads start-up time and the bill's counters, and deletes what it made. It ends w
   --config FILE   its configuration, else wrangler.toml
   --keep          leave the Worker and its KV namespace in the account
 
-Signed in by \`npx wrangler login\`, or by CLOUDFLARE_API_TOKEN. The counters need CLOUDFLARE_API_TOKEN with "Account Analytics:
-Read" and CLOUDFLARE_ACCOUNT_ID; without them that check is skipped.`;
-
-const { values } = parseArgs({
-  options: {
+Needs \`npx wrangler login\` or CLOUDFLARE_API_TOKEN; for the counters CLOUDFLARE_ACCOUNT_ID and a token with "Account Analytics: Read".`,
+  {
     local: { type: "boolean", default: false },
     keep: { type: "boolean", default: false },
     worker: { type: "string", default: "src/worker.ts" },
     next: { type: "string" },
     config: { type: "string", default: "wrangler.toml" },
-    help: { type: "boolean", short: "h", default: false },
   },
-});
+);
 
 const MARKS = { passed: "ok     ", failed: "FAILED ", skipped: "skipped" };
 
@@ -43,7 +36,6 @@ function print({ check, result, detail }: Outcome): void {
 }
 
 async function main(): Promise<void> {
-  if (values.help) return console.log(HELP);
   const folder = await mkdtemp(join(tmpdir(), "tenantry-verify-"));
   const worker = resolve(values.worker);
   const options = { folder, worker, next: resolve(values.next ?? worker), config: resolve(values.config) };

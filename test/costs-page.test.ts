@@ -13,7 +13,7 @@ const table = JSON.parse(read("scripts/costs/billed.json")) as BilledTable;
 /** The formatter lays out tables. */
 const laidOut = (text: string) => text.replace(/ +\|/g, " |").replace(/-{3,}/g, "---");
 
-test("the page of costs is made of what was counted: npm run costs", () => {
+test("the page of costs is made of what was counted: npx node scripts/costs.ts", () => {
   expect(laidOut(read("docs/costs.md"))).toBe(laidOut(costsPage(table)));
 });
 

@@ -1,11 +1,9 @@
-// `npm run compare`: the same first tool in four packages, ten mistakes in each, and who says what about them when; and how long
-// an author waits from saving a file to a call that has it. Writes docs/compared.md. Needs what package.json here names.
-
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs, promisify } from "node:util";
+import { promisify } from "node:util";
+import { scriptOptions } from "../../scripts/script-options.ts";
 import { installPackages } from "../../test/support/install-packages.ts";
 import { comparedPage } from "./compared-page.ts";
 import { compare, furnish, peers } from "./comparing.ts";
@@ -17,7 +15,16 @@ const PAGE = join(ROOT, "docs/compared.md");
 const NAMES = Object.keys(PRODUCTS) as readonly Product[];
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { only: { type: "string" }, saves: { type: "string", default: "5" } } });
+  const values = scriptOptions(
+    `npx node bench/authors/compare.ts [--only PRODUCT] [--saves N]
+
+Writes docs/compared.md: the same first tool in four packages, ten mistakes in each and the messages about them, and the
+time from saving a file to a call that has it. Minutes.
+
+  --only PRODUCT  print only ${NAMES.join(", ")}
+  --saves N       how often a file is saved, else 5`,
+    { only: { type: "string" }, saves: { type: "string", default: "5" } },
+  );
   const run = promisify(execFile);
   await installPackages(import.meta.dirname);
   await run("npm", ["run", "build"], { cwd: ROOT });

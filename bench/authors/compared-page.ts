@@ -1,4 +1,4 @@
-// Owns docs/compared.md: what `npm run compare` found, as a page.
+// Owns docs/compared.md: what `npx node bench/authors/compare.ts` found, as a page.
 
 import { MISTAKES, type Product } from "./mistakes.ts";
 import { PRODUCTS, type Finding } from "./products.ts";
@@ -42,7 +42,7 @@ export function comparedPage(all: readonly Compared[]): string {
 
 const HEAD = `# The same first tool in four packages
 
-Written by \`npm run compare\` (\`bench/authors/\`): the same tool (one number in, two members out, both with a schema, answered as text and as
+Written by \`npx node bench/authors/compare.ts\` (\`bench/authors/\`): the same tool (one number in, two members out, both with a schema, answered as text and as
 structured content), then ten mistakes in it, one by one. Who says so first: the **types** (TypeScript, strict, \`nodenext\`), the server's
 **start** (of a Worker: its deployment), the first **call**, or **nobody**, and then the caller gets what is shown.
 `;

@@ -1,4 +1,4 @@
-// The Worker of `npm run bench:growth`: every feature whose costs may grow with what a tenant has.
+// The Worker of `growth.ts`: every feature whose costs may grow with what a tenant has.
 import * as z from "zod";
 import { admin, callAudit, createWorker, defineTool, gateway } from "../../src/tenantry.ts";
 import { WIDE_LIMITS } from "./wide-limits.ts";

@@ -69,9 +69,9 @@ export function costsPage(counted: BilledTable): string {
   const calls = month.TENANTS * month.CALLS_A_DAY;
   return `# What it costs
 
-Made by \`npm run costs\` from \`scripts/costs/billed.json\`, which a test counts: each kind of request is sent to a Worker whose
+Made by \`npx node scripts/costs.ts\` from \`scripts/costs/billed.json\`, which a test counts: each kind of request is sent to a Worker whose
 bindings, SQLite and alarms are counted and are the real ones. It fails when a kind costs more than this page says, or less.
-\`npm run costs -- --count\` counts again and writes both.
+\`npx node scripts/costs.ts --count\` counts again and writes both.
 
 ## A month
 

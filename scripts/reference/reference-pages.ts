@@ -2,12 +2,14 @@
 
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
+import { commandsPage } from "./commands-page.ts";
 import { decisionsPage } from "./decisions-page.ts";
 import { documentPage } from "./document-page.ts";
 import { errorsPage } from "./errors-page.ts";
 import { variablesPage } from "./variables-page.ts";
 
 export const REFERENCE_PAGES: Readonly<Record<string, () => string>> = {
+  "docs/commands.md": commandsPage,
   "docs/decisions.md": decisionsPage,
   "docs/document.md": documentPage,
   "docs/errors.md": errorsPage,

@@ -4,6 +4,7 @@
 import { countContainers } from "../mcp-client/json-text.ts";
 import { MAX_CONTAINERS } from "../protocol/jsonrpc.ts";
 import { MESSAGE_MIN_RATE, RequestBody } from "../streams/request-body.ts";
+import { WELL_FORMED_RULE } from "./field-rule.ts";
 import { throwBodyError, invalidFields, ProblemError, unreadBodyProblem } from "./problem.ts";
 
 export const MAX_JSON_BYTES = 2 * 1024 * 1024;
@@ -56,8 +57,6 @@ const JSON_TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]/g;
 
 /** Only an escape can encode a lone surrogate: UTF-8 cannot. */
 const SURROGATE_ESCAPE = /\\ud[89a-f]/i;
-/** The rule for every stored text. */
-export const WELL_FORMED_RULE = "must be text without half of a surrogate pair";
 
 /**
  * Rejects repeated names, deep nesting and lone surrogates, in one pass over brackets and strings. `text` must be

@@ -1,5 +1,4 @@
-// A route of the admin API: registration, validation and description from one declaration. Unknown and repeated
-// parameters are errors: a misspelt flag must not count as absent.
+// A route of the admin API: registration, validation and description from one declaration.
 
 import type * as z from "zod";
 import type { TenantResolver } from "../deployment/tenant-resolver.ts";
@@ -15,9 +14,9 @@ import type { DirectoryEnv } from "../tenants/directory/directory.ts";
 import type { HostVars } from "../tenants/directory/worker-hosts.ts";
 import type { OriginVars } from "../auth/origin.ts";
 import type { SecretsKeyEnv } from "../auth/secrets-key.ts";
-import type { FieldRule } from "./field-rule.ts";
-import { validate } from "./validate.ts";
-import { readJson, WELL_FORMED_RULE } from "./json-body.ts";
+import { validate, type Validation } from "./validate.ts";
+import { validateQuery } from "./validate-query.ts";
+import { readJson } from "./json-body.ts";
 import { ProblemError } from "./problem.ts";
 import type { AdminEndpoint, EndpointName, Method } from "./endpoint.ts";
 import { object } from "./schema-parts.ts";
@@ -117,8 +116,8 @@ function routeOf(name: string, endpoint: AdminEndpoint, handle: Handler<unknown>
       const { request } = context;
       const routeContext = {
         ...context,
-        params: parseParams(params, pathParams),
-        query: parseParams(query, parseQuery(request, query)),
+        params: validValue(validate(params, pathParams)),
+        query: validValue(validateQuery(query, new URL(request.url).search)),
         body: body === undefined || body === "stream" ? undefined : validateBody(body, await readJson(request)),
       };
       return toResponse(await handle(routeContext as ContextOf<unknown>));
@@ -133,11 +132,10 @@ function toResponse(answer: RouteResponse | Response): Response {
   return Response.json(body, { status, headers });
 }
 
-/** The value with defaults. Throws a problem that names each wrong field and its rule. */
-function parseParams<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
-  const validated = validate(schema, value);
-  if ("errors" in validated) throw new ProblemError("invalid-input", { errors: validated.errors });
-  return validated.value;
+/** Throws a problem that names each wrong field and its rule. */
+function validValue<T>(validation: Validation<T>): T {
+  if ("errors" in validation) throw new ProblemError("invalid-input", { errors: validation.errors });
+  return validation.value;
 }
 
 /**
@@ -149,56 +147,4 @@ function validateBody(schema: z.ZodType, value: unknown): unknown {
   if (!("errors" in validated)) return value;
   const errors = validated.errors.map(({ field, rule }) => ({ field: field.replace(/^document\./, ""), rule }));
   throw new ProblemError("invalid-input", { errors });
-}
-
-function parseQuery(request: Request, { shape }: z.ZodObject): unknown {
-  const { search, searchParams } = new URL(request.url);
-  const errors: FieldRule[] = malformedParams(search);
-  const query: Record<string, unknown> = {};
-  for (const [name, pairs] of Map.groupBy(searchParams, ([param]) => param)) {
-    const values = pairs.map(([, value]) => value);
-    const type = Object.hasOwn(shape, name) ? typeOf(shape[name]) : undefined;
-    if (type === undefined) errors.push({ field: name, rule: "is not a known parameter" });
-    else if (type === "array") query[name] = values;
-    else if (values.length > 1) errors.push({ field: name, rule: "must be given once" });
-    else query[name] = parseParam(type, values[0] ?? "");
-  }
-  if (errors.length > 0) throw new ProblemError("invalid-input", { errors });
-  return query;
-}
-
-interface ParameterDef {
-  readonly type: string;
-  readonly format?: string;
-  /** The wrapped schema of an optional value, or of a list. */
-  readonly innerType?: z.core.$ZodType;
-  readonly out?: z.core.$ZodType;
-}
-
-/** The type of a parameter's value, if present. */
-function typeOf(schema: z.core.$ZodType | undefined): string | undefined {
-  const def: ParameterDef | undefined = schema?._zod.def;
-  const inner = def?.innerType ?? def?.out;
-  if (inner) return typeOf(inner);
-  return def?.format === "safeint" ? "integer" : def?.type;
-}
-
-const BOOLEAN_TEXTS: Readonly<Record<string, boolean>> = { "1": true, true: true, "0": false, false: false };
-
-/** Parameters with a lone surrogate, which decoding would replace with other characters. */
-function malformedParams(search: string): FieldRule[] {
-  const malformed = search
-    .slice(1)
-    .split("&")
-    .filter((pair) => /%ed%[ab]/i.test(pair));
-  return malformed.map((pair) => ({ field: [...new URLSearchParams(pair).keys()][0] ?? "", rule: WELL_FORMED_RULE }));
-}
-
-/** JavaScript's `Number` also accepts `0x10`, `1e2`, whitespace and the empty text. */
-const DECIMAL_PATTERNS = { integer: /^\d+$/, number: /^\d+(?:\.\d+)?$/ } as const;
-
-/** Converts a parameter's text to the type of its schema. Unconvertible text stays text, and the schema rejects it. */
-function parseParam(type: string, text: string): unknown {
-  if (type === "number" || type === "integer") return DECIMAL_PATTERNS[type].test(text) ? Number(text) : text;
-  return type === "boolean" && Object.hasOwn(BOOLEAN_TEXTS, text) ? BOOLEAN_TEXTS[text] : text;
 }

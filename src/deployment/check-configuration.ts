@@ -15,7 +15,7 @@ const STRICT_FETCH = "global_fetch_strictly_public";
 /** Error for the one binding that is always required; undefined if it is there. */
 export function missingBinding({ BODIES }: Bindings): string | undefined {
   return BODIES === undefined
-    ? 'wrangler\'s configuration binds no BODIES: add a KV namespace, [[kv_namespaces]] with binding = "BODIES" (tenantry/docs/api-start.md)'
+    ? "wrangler's configuration binds no BODIES: add a KV namespace with this binding (tenantry/docs/api-start.md)"
     : undefined;
 }
 

@@ -2,7 +2,7 @@
 // validates its options and cannot answer requests.
 // oxlint-disable oxc/no-barrel-file
 
-import { createFeatureShim } from "./node-shims.ts";
+import { createFeatureStub } from "./node-stubs.ts";
 
 export { defineTool } from "../handlers/tool.ts";
 export { definePrompt } from "../handlers/prompt.ts";
@@ -12,23 +12,23 @@ export { TenantError } from "../endpoint/tenant-error.ts";
 export { IdentityError } from "../login/identity/identity-error.ts";
 export { OutboundError } from "../outbound/outbound-error.ts";
 export { UserError } from "../protocol/user-error.ts";
-export { createWorkerShim as createWorker } from "./node-shims.ts";
+export { createWorkerStub as createWorker } from "./node-stubs.ts";
 export {
-  adminShim as admin,
-  callAuditShim as callAudit,
-  connectPageShim as connectPage,
-  gatewayShim as gateway,
-  loginShim as login,
-  telemetryShim as telemetry,
-  usageShim as usage,
-  webhooksShim as webhooks,
+  adminStub as admin,
+  callAuditStub as callAudit,
+  connectPageStub as connectPage,
+  gatewayStub as gateway,
+  loginStub as login,
+  telemetryStub as telemetry,
+  usageStub as usage,
+  webhooksStub as webhooks,
 };
 
-const adminShim = createFeatureShim("admin");
-const gatewayShim = createFeatureShim("gateway");
-const loginShim = createFeatureShim("login");
-const callAuditShim = createFeatureShim("callAudit");
-const connectPageShim = createFeatureShim("connectPage");
-const telemetryShim = createFeatureShim("telemetry");
-const usageShim = createFeatureShim("usage");
-const webhooksShim = createFeatureShim("webhooks");
+const adminStub = createFeatureStub("admin");
+const gatewayStub = createFeatureStub("gateway");
+const loginStub = createFeatureStub("login");
+const callAuditStub = createFeatureStub("callAudit");
+const connectPageStub = createFeatureStub("connectPage");
+const telemetryStub = createFeatureStub("telemetry");
+const usageStub = createFeatureStub("usage");
+const webhooksStub = createFeatureStub("webhooks");

@@ -10,8 +10,8 @@ import { REVISION_2026, LATEST_2025, VERSION_2026 } from "../protocol/revisions.
 import { standardHeaders } from "../protocol/headers.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { META, type ClientInfo } from "../protocol/meta.ts";
-import type { AnswerFor, TestContext } from "./test-context.ts";
-import type { AskedQuestion, LogLine, TestRun } from "./test-run.ts";
+import type { TestAnswer, TestContext } from "./test-context.ts";
+import type { TestQuestion, TestLogLine, TestRun } from "./test-run.ts";
 
 export type { TestRun } from "./test-run.ts";
 
@@ -36,7 +36,7 @@ function clientOf({ options }: TestContext): {
 
 interface ClientNotifications {
   readonly progress: TestRun["progress"][number][];
-  readonly logs: LogLine[];
+  readonly logs: TestLogLine[];
 }
 
 interface RoundResult {
@@ -178,7 +178,7 @@ function requestBaseOf({
       notify: (method, { progressToken: _token, ...params }) => {
         if (method === "notifications/progress")
           progress.push(params as unknown as ClientNotifications["progress"][number]);
-        if (method === "notifications/message") logs.push(params as unknown as LogLine);
+        if (method === "notifications/message") logs.push(params as unknown as TestLogLine);
       },
       cancelled: new AbortController().signal,
     },
@@ -207,7 +207,7 @@ function answersByDigest(
 }
 
 /** Throws if there is no answer, or if it does not fit. */
-function answerQuestion({ options: { answers = {} }, recorder }: TestContext, question: AskedQuestion): JsonObject {
+function answerQuestion({ options: { answers = {} }, recorder }: TestContext, question: TestQuestion): JsonObject {
   const { name, params } = question;
   const { elicitationId: _id, ...plain } = params;
   recorder.questions.push({ ...question, params: plain });
@@ -223,7 +223,7 @@ function answerQuestion({ options: { answers = {} }, recorder }: TestContext, qu
   return result;
 }
 
-function toClientResult(question: AskedQuestion, answer: AnswerFor): JsonObject {
+function toClientResult(question: TestQuestion, answer: TestAnswer): JsonObject {
   if (typeof answer === "function") return toClientResult(question, answer(question));
   if (typeof answer === "string") {
     return { role: "assistant", model: "test", content: { type: "text", text: answer } };

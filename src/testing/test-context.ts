@@ -23,7 +23,7 @@ import { createManagedTenant } from "../tenants/document/tenant-definition.ts";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
 import { createMemoryStore } from "./memory-store.ts";
 import { TestRecorder } from "./test-recorder.ts";
-import type { AskedQuestion, KeptLink } from "./test-run.ts";
+import type { TestQuestion, TestLink } from "./test-run.ts";
 import { createMemoryStub } from "./memory-stub.ts";
 
 /**
@@ -31,7 +31,7 @@ import { createMemoryStub } from "./memory-stub.ts";
  * content of an accepted form. A string is the model's text. An array is the list of roots. A function receives the
  * question and returns any of these.
  */
-export type AnswerFor = JsonObject | string | readonly JsonObject[] | ((question: AskedQuestion) => AnswerFor);
+export type TestAnswer = JsonObject | string | readonly JsonObject[] | ((question: TestQuestion) => TestAnswer);
 
 export interface CaseOptions {
   /**
@@ -62,7 +62,7 @@ export interface CaseOptions {
    * confirm: { action: "decline" } }`. A question without an answer, or with one that does not fit its schema, rejects
    * the run with a TypeError.
    */
-  readonly answers?: Readonly<Record<string, AnswerFor>>;
+  readonly answers?: Readonly<Record<string, TestAnswer>>;
   /**
    * `ctx.client`: name, version and capabilities. Without `capabilities` the client declares elicitation, sampling and
    * roots.
@@ -204,7 +204,7 @@ function createOverflow(recorder: TestRecorder, stub: TenantStub): NonNullable<R
       const id = block.uri.split("/").at(-1) ?? "";
       const stored = await createRpcClient(stub, resultStore).get(id, "");
       const { contents } = JSON.parse(new TextDecoder().decode(stored?.body)) as {
-        readonly contents: readonly KeptLink[];
+        readonly contents: readonly TestLink[];
       };
       for (const content of contents) recorder.links.push({ ...content, name: options.name });
       return block;

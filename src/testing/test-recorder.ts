@@ -1,12 +1,12 @@
 import type { Announcement } from "../handlers/publish-changes.ts";
-import type { AskedQuestion, Effect, KeptLink } from "./test-run.ts";
+import type { TestQuestion, TestEffect, TestLink } from "./test-run.ts";
 
 /** Records a handler's effects during one run, with the round in which each happened. */
 export class TestRecorder {
   round = 1;
-  readonly effects: Effect[] = [];
-  readonly links: KeptLink[] = [];
-  readonly questions: AskedQuestion[] = [];
+  readonly effects: TestEffect[] = [];
+  readonly links: TestLink[] = [];
+  readonly questions: TestQuestion[] = [];
   readonly announcements: Announcement[] = [];
   readonly errors: unknown[] = [];
   readonly pending: Promise<unknown>[] = [];

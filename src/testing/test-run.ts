@@ -3,14 +3,14 @@ import type { ResourceStore } from "../handlers/resource-store.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { LogLevel } from "../protocol/meta.ts";
 
-export interface LogLine {
+export interface TestLogLine {
   readonly level: LogLevel;
   readonly data: unknown;
   readonly logger?: string;
 }
 
 /** One question of the handler, in the form in which the client receives it. */
-export interface AskedQuestion {
+export interface TestQuestion {
   /** The first argument of `ctx.elicit`, `ctx.sample` or `ctx.roots`. */
   readonly name: string;
   /** `elicitation/create`, `sampling/createMessage` or `roots/list`. */
@@ -20,7 +20,7 @@ export interface AskedQuestion {
 }
 
 /** One content stored with `ctx.link`. */
-export interface KeptLink {
+export interface TestLink {
   readonly uri: string;
   readonly name: string;
   readonly mimeType?: string;
@@ -30,7 +30,7 @@ export interface KeptLink {
 }
 
 /** One side effect of a handler, such as `fetch GET https://…` or `write note:a`. `round` counts from 1. */
-export interface Effect {
+export interface TestEffect {
   readonly what: string;
   readonly round: number;
 }
@@ -53,16 +53,16 @@ export interface TestRun {
    */
   readonly isError: boolean;
   readonly progress: readonly { readonly progress: number; readonly total?: number; readonly message?: string }[];
-  readonly logs: readonly LogLine[];
-  readonly links: readonly KeptLink[];
+  readonly logs: readonly TestLogLine[];
+  readonly links: readonly TestLink[];
   /** The questions that the handler asked, in order. Each is listed once, however often the handler ran. */
-  readonly questions: readonly AskedQuestion[];
+  readonly questions: readonly TestQuestion[];
   readonly announcements: readonly Announcement[];
   /** Errors that the operator would find in the log: exceptions, and answers that could not be sent. */
   readonly errors: readonly unknown[];
   /** How often the handler ran. In era 2026 the handler runs again after each question. */
   readonly rounds: number;
-  readonly effects: readonly Effect[];
+  readonly effects: readonly TestEffect[];
   /**
    * Effects that happened in more than one round. In era 2026 everything before a question repeats, unless it is inside
    * `memo` or `once`.

@@ -5,8 +5,9 @@ import type { Argument, Command, Option } from "commander";
 import { createProgram } from "../../src/cli/program.ts";
 import type { Terminal } from "../../src/cli/terminal/terminal.ts";
 
-/** Stands for every value that is no file: a tenant, a name, a URI, a prefix. */
+/** Stands for every value that is no file and no URI: a tenant, a name, a prefix. */
 export const ANY_VALUE = "acme";
+export const ANY_URI = `${ANY_VALUE}:it`;
 /** A file that is there, for whatever reads one. */
 export const GIVEN_FILE = "given.yaml";
 /** A folder, for whatever writes one. */
@@ -73,6 +74,7 @@ function wordsOf(option: Option): string[] {
 
 function valueFor(what: string, about: string): string {
   if (/\bwrite|--out\b/.test(`${what} ${about}`)) return TARGET;
+  if (/\buri\b/i.test(what)) return ANY_URI;
   return /path|file|folder/i.test(what) ? GIVEN_FILE : ANY_VALUE;
 }
 

@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { ANY_VALUE, commandForms, GIVEN_FILE, TARGET, type CommandForm } from "./command-forms.ts";
+import { ANY_URI, ANY_VALUE, commandForms, GIVEN_FILE, TARGET, type CommandForm } from "./command-forms.ts";
 import { CommandLine, commandLine } from "../support/command-line.ts";
 import { FakeAdmin, TOKEN } from "../support/fake-admin.ts";
 import { changedTexts, fill } from "./hostile-server.ts";
@@ -59,8 +59,8 @@ async function touchedBy(form: CommandForm, name: string | undefined): Promise<T
     return text.startsWith(ANY_VALUE) ? `${ANY_VALUE}/${name}` : name;
   };
   admin.rewrite = (json) => changedTexts(json, named);
-  admin.tenants.get(ANY_VALUE)?.resources.delete(ANY_VALUE);
-  const body = admin.tenants.get(ANY_VALUE)?.resources.get(`${ANY_VALUE}/one.md`)?.body;
+  admin.tenants.get(ANY_VALUE)?.resources.delete(ANY_URI);
+  const body = admin.tenants.get(ANY_VALUE)?.resources.get(`${ANY_URI}/one.md`)?.body;
   admin.intercept = ({ method, url }) => {
     if (name === undefined || method !== "GET") return undefined;
     if (url.includes("/content")) return { ...(body && { body }) };

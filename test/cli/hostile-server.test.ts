@@ -132,12 +132,12 @@ const REFUSALS: FakeAdmin["intercept"][] = [
 
 test("a resource's body reaches a pipe byte by byte, and a terminal printable unless raw is asked for", async () => {
   const { admin } = await hostileServer((text) => text);
-  admin.addResource("acme", "acme", HOSTILE);
+  admin.addResource("acme", "acme:it", HOSTILE);
   const cli = new CommandLine(tmpdir(), { HOME: tmpdir(), TENANTRY_URL: admin.url, TENANTRY_TOKEN: TOKEN });
-  const get = ["resource", "get", "acme", "acme"];
+  const get = ["resource", "get", "acme", "acme:it"];
   expect((await cli.run(get)).stdout).toBe(HOSTILE);
   expect((await cli.run([...get, "--raw"], { tty: true })).stdout).toBe(HOSTILE);
-  admin.addResource("acme", "acme", HOSTILE.replaceAll("\u0000", ""));
+  admin.addResource("acme", "acme:it", HOSTILE.replaceAll("\u0000", ""));
   const shown = (await cli.run(get, { tty: true })).stdout;
   expect(shown).toContain(MARKER);
   expect(shown).not.toMatch(MUST_NOT);

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import { FakeAdmin } from "../support/fake-admin.ts";
-import { ANY_VALUE } from "./command-forms.ts";
+import { ANY_URI, ANY_VALUE } from "./command-forms.ts";
 
 type Json = Record<string, unknown>;
 
@@ -45,14 +45,14 @@ export function fill(admin: FakeAdmin): void {
     upstreams: { [ANY_VALUE]: { url: "https://mcp.example.com", headers: { "x-free": "f" } } },
   });
   const created = "2026-11-21T10:00:00.000Z";
-  const key = { id: ANY_VALUE, name: "k", scopes: ["s"], profile: "p", created, expires: created };
+  const key = { id: "key0000001", name: ANY_VALUE, scopes: ["s"], profile: "p", created, expires: created };
   const about = { title: "t", description: "d", tags: ["x"] };
   admin.bases.set("standard", { title: "base" });
   admin.bases.set(ANY_VALUE, { title: "base" });
-  admin.addResource(ANY_VALUE, ANY_VALUE, "body", about);
-  admin.addResource(ANY_VALUE, `${ANY_VALUE}/one.md`, "body", about);
+  admin.addResource(ANY_VALUE, ANY_URI, "body", about);
+  admin.addResource(ANY_VALUE, `${ANY_URI}/one.md`, "body", about);
   admin.operators.set("o", { name: "o", role: "tenant-admin", tenants: ["t"], created, expires: created });
-  tenant.keys.set(ANY_VALUE, { ...key, lastUsed: created, retires: created });
+  tenant.keys.set(key.id, { ...key, lastUsed: created, retires: created });
   tenant.suspensions.set("tool x", { kind: "tool", name: "x", note: "n", since: created });
   tenant.secrets.set("S", "value");
   tenant.audit.push({

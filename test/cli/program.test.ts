@@ -122,7 +122,7 @@ test.each([
 });
 
 test.each([
-  { args: ["key", "revoke", "acme", "key1", "--yes"], says: "key1 is revoked everywhere" },
+  { args: ["key", "revoke", "acme", "key0000001", "--yes"], says: "key0000001 is revoked everywhere" },
   { args: ["resume", "acme", "--tool", "note_write"], says: "tool note_write of acme: resumed" },
   { args: ["secret", "delete", "acme", "API_TOKEN", "--yes"], says: "API_TOKEN of acme is deleted everywhere" },
 ])("what $args has ended when the connection breaks is done, and nobody is told it was not there", async (form) => {

@@ -1,5 +1,5 @@
 // What each kind of request costs, counted at the bindings: as often as scripts/costs/billed.json says, not more, and not less.
-// `npm run costs -- --count` writes what was counted there.
+// `npx node scripts/costs.ts --count` writes what was counted there.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -24,10 +24,10 @@ test("connect prints no header, and how one logs in", async () => {
 test("doctor finds the way to the login, and nothing wrong on it", async () => {
   const id = await admin.tenant(LOGIN);
   const { exit, stdout } = await tenantry("doctor", id, "--json");
-  const findings = JSON.parse(stdout) as { step: string; state: string; said: string }[];
+  const findings = JSON.parse(stdout) as { check: string; state: string; detail: string }[];
   expect([exit, findings.filter(({ state }) => state === "failed")]).toEqual([0, []]);
-  const steps = findings.filter(({ state }) => state === "ok").map(({ step }) => step);
-  expect(steps).toEqual(expect.arrayContaining(["who gets in", "login: the resource", "login: the server"]));
+  const checks = findings.filter(({ state }) => state === "ok").map(({ check }) => check);
+  expect(checks).toEqual(expect.arrayContaining(["who gets in", "login: the resource", "login: the server"]));
 });
 
 test("a key of a tenant that takes both is printed, and one of nobody is refused", async () => {

@@ -97,20 +97,20 @@ test("doctor finds nothing at a tenant that is well, with its key", async () => 
   const { exit, stdout, stderr } = await tenantry("doctor", keyed, "--key", key);
   expect(stdout).not.toContain("FAIL");
   expect([exit, stderr]).toEqual([0, "Nothing failed.\n"]);
-  const steps = stdout.split("\n").map((line) => /^ok +([^:]+):/.exec(line)?.[1]);
-  for (const step of ["who gets in", "key", "initialize", "stream", "server/discover", "tools/list"]) {
-    expect(steps).toContain(step);
+  const checks = stdout.split("\n").map((line) => /^ok +([^:]+):/.exec(line)?.[1]);
+  for (const check of ["who gets in", "key", "initialize", "stream", "server/discover", "tools/list"]) {
+    expect(checks).toContain(check);
   }
 });
 
 test("doctor stops at the key that is refused, and says what mends it", async () => {
   const { exit, stdout } = await tenantry("doctor", keyed, "--key", wrong, "--json");
   expect(exit).toBe(4);
-  const findings = JSON.parse(stdout) as { step: string; state: string; mend?: string }[];
+  const findings = JSON.parse(stdout) as { check: string; state: string; fix?: string }[];
   expect(findings.filter(({ state }) => state === "failed")).toMatchObject([
-    { step: "key", mend: expect.stringContaining("tenantry key create") as unknown },
+    { check: "key", fix: expect.stringContaining("tenantry key create") as unknown },
   ]);
-  expect(findings.map(({ step }) => step)).not.toContain("initialize");
+  expect(findings.map(({ check }) => check)).not.toContain("initialize");
 });
 
 test("doctor says how far it came without a key", async () => {

@@ -16,7 +16,7 @@ import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { loadSection, writeSection } from "../../src/tenants/cache/section-cache.ts";
 import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
 import { rowsOf } from "../support/workerd/tenant.ts";
-import { upstreamAt } from "../support/workerd/upstreams.ts";
+import { upstreamAt, upstreamContextOf } from "../support/workerd/upstreams.ts";
 
 const cached = { ttlMs: 60_000, cacheScope: "public" };
 const ANSWERS: Readonly<Record<string, object>> = {
@@ -108,7 +108,7 @@ async function scene() {
       const sectionHashes = new Map((await sections()).map((row) => [String(row["name"]), String(row["hash"])]));
       const at = { tenant: tenant.id, storageKey: kept, bodies: env.BODIES, stub: () => tenant.stub };
       await rewriteReviewedSection("a", at);
-      const reports = await reportUpstreams({ ...at, document, sectionHashes } as never);
+      const reports = await reportUpstreams(upstreamContextOf(tenant, document, { storageKey: kept, sectionHashes }));
       return reports.get("a")?.state;
     },
   };

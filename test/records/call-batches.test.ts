@@ -6,6 +6,12 @@ import { CallBatches, type BatchId, type BatchHost } from "../../src/records/cal
 import { GAUGES } from "../../src/telemetry/gauges.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 
+function hostOf(more: Partial<BatchHost> = {}): BatchHost {
+  const { id, stub } = freshTenant();
+  const tenantRef = { id, placement: { jurisdiction: null, region: null }, uid: "one" };
+  return { tenant: id, tenantRef, stub: () => stub, waitUntil: () => {}, onError: () => {}, ...more };
+}
+
 /** Batches of texts, which somebody takes after some milliseconds. */
 function handing(takesMs: number) {
   const sent: BatchId[] = [];
@@ -19,20 +25,14 @@ function handing(takesMs: number) {
     },
     afterMs: 60_000,
   });
-  const host = {
-    tenant: "acme",
-    tenantRef: { uid: "one", wire: 1 },
-    stub: () => ({}) as never,
-    waitUntil: () => {},
-    onError: () => {},
-  };
+  const host = hostOf();
   const note = (text: string) => {
-    batches.add(host as never, (batch) => {
+    batches.add(host, (batch) => {
       batch.push(text);
       return 0;
     });
   };
-  return { sent, taken, note, flush: () => batches.flush(host as never) };
+  return { sent, taken, note, flush: () => batches.flush(host) };
 }
 
 describe("many who wait until theirs is taken", () => {
@@ -70,7 +70,6 @@ describe("what an isolate noted of calls", () => {
   const given = (): Given => {
     const work: Promise<unknown>[] = [];
     const errors: unknown[] = [];
-    const { id } = freshTenant();
     const about: Given = {
       sent: [],
       work,
@@ -84,13 +83,12 @@ describe("what an isolate noted of calls", () => {
         },
         afterMs: 20,
       }),
-      host: {
-        tenant: id,
-        tenantRef: { uid: "" },
-        stub: () => ({}),
-        waitUntil: (one: Promise<unknown>) => work.push(one),
-        onError: (error: unknown) => errors.push(error),
-      } as unknown as BatchHost,
+      host: hostOf({
+        waitUntil: (one) => {
+          work.push(one);
+        },
+        onError: (error) => errors.push(error),
+      }),
     };
     return about;
   };

@@ -1,7 +1,7 @@
 // Calls of era 2025 that are stored and run again: `usage()` counts each once, `callAudit()` records it once, `telemetry()` tells
 // of it once, by the run that ends it, in whichever isolate that is.
 
-import { createExecutionContext, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { createExecutionContext, runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { callAudit, createWorker, defineTool, telemetry, usage, type RequestEvent } from "../../src/tenantry.ts";
@@ -11,7 +11,8 @@ import { usageStore } from "../../src/records/usage-store.ts";
 import { policyStore } from "../../src/tenants/object/policy-store.ts";
 import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { readerOf, servedTenant } from "../support/workerd/served-tenant.ts";
-import { freshSession, later, newCall, recordOf, rowsIn } from "../support/workerd/session.ts";
+import type { SessionObject } from "../../src/sessions/session-object.ts";
+import { freshSession, later, newCall, recordOf, rowsIn, within } from "../support/workerd/session.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
 import type { FreshTenant } from "../support/workerd/tenant.ts";
 
@@ -124,7 +125,6 @@ const callOf = (name: string, key = "") => ({
   method: "tools/call",
   params: { name, arguments: name === "long" ? {} : { key } },
 });
-type Take = (this: object, ...call: unknown[]) => Promise<unknown>;
 const idIn = (text: string, at: number): string => [...text.matchAll(/"id":"(q-[^"]+)"/g)].at(at)?.[1] ?? "";
 const YES = { action: "accept", content: { yes: true } };
 
@@ -166,17 +166,13 @@ describe("a call that is stored before it runs", () => {
     const { session, text } = await begun(tenant, "slow");
     await expect.poll(() => ran.get(tenant.id), { timeout: 10_000 }).toBe(1);
     let refused = 0;
-    await runInDurableObject(session as never, (instance: object) => {
-      const shared = Object.getPrototypeOf(instance) as { take: Take };
-      const { take } = shared;
-      onTestFinished(() => {
-        shared.take = take;
-      });
-      shared.take = function (this: object, ...call) {
-        if (this !== instance || refused > 0) return take.apply(this, call);
+    await within(session, async (instance) => {
+      const take = vi.spyOn(Object.getPrototypeOf(instance) as SessionObject, "take");
+      onTestFinished(() => take.mockRestore());
+      take.mockImplementationOnce(() => {
         refused += 1;
         return Promise.reject(Object.assign(new Error("Durable Object is overloaded."), { overloaded: true }));
-      };
+      });
     });
     released.add(tenant.id);
     await expect.poll(text, { timeout: 20_000 }).toContain('"result"');

@@ -1,5 +1,5 @@
-// Owns an admin API in memory for tests of its clients: it holds requests against the contract's own schemas, keeps what
-// they write, and can be told to hang, to refuse or to vanish. No policy, no roles: that is the real one's.
+// An admin API in memory for tests of its clients. It validates requests as the server does, stores what they write, and hangs,
+// refuses or vanishes where a test wants it. It has no policy and no roles.
 
 import { fakeLoginParts, fakeLogins, type FakeLogins } from "./fake-logins.ts";
 import { fakeExplained } from "./fake-explained.ts";
@@ -10,9 +10,13 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { ZodType } from "zod";
-import * as contract from "../../src/admin/contract.ts";
+import type * as contract from "../../src/admin/contract.ts";
 import type { Infer } from "../../src/admin/contract.ts";
-import { validationErrors } from "../../src/admin/validate.ts";
+import type { AdminEndpoint } from "../../src/admin/endpoint.ts";
+import { ENDPOINTS } from "../../src/admin/endpoints/all-endpoints.ts";
+import { object } from "../../src/admin/schema-parts.ts";
+import { validate, type Validation } from "../../src/admin/validate.ts";
+import { validateQuery } from "../../src/admin/validate-query.ts";
 import {
   diffDocuments,
   mergeDocuments,
@@ -61,7 +65,8 @@ interface Asked {
   readonly request: IncomingMessage;
   /** Lower-case. */
   readonly header: (name: string) => string | undefined;
-  readonly json: <S extends ZodType>(schema: S) => Promise<Infer<S>>;
+  /** The body, which is valid. */
+  readonly json: <S extends ZodType>() => Infer<S>;
 }
 
 interface Answer {
@@ -172,8 +177,8 @@ export class FakeAdmin {
     if (header("authorization") !== `Bearer ${TOKEN}`) throw new Refused(401, "A token is needed");
     const path = url.pathname.split("/").slice(1).map(decodeURIComponent);
     if (path[0] !== "admin" || path[1] !== "v1") throw new Refused(404, "Not found");
-    const json = async <S extends ZodType>(schema: S): Promise<Infer<S>> =>
-      held(schema, JSON.parse((await bodyOf(request)).toString("utf8")));
+    const body = await validBodyOf(request, url);
+    const json = <S extends ZodType>() => JSON.parse(body) as Infer<S>;
     const asked: Asked = { method, path: path.slice(2), query: url.searchParams, request, header, json };
     return this.#route(asked);
   }
@@ -203,7 +208,7 @@ export class FakeAdmin {
         asked,
         listed.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
       );
-    const { id, document = {}, ...birth } = await asked.json(contract.NewTenant);
+    const { id, document = {}, ...birth } = asked.json<typeof contract.NewTenant>();
     if (this.tenants.has(id)) throw new Refused(409, "The tenant exists", [{ field: "id", rule: `${id} is taken` }]);
     if (asked.query.get("dryRun") === "1") {
       const changes = diffDocuments({}, document);
@@ -276,7 +281,7 @@ export class FakeAdmin {
     if (path[2] === "rollout") return { status: 202, json: { rollout: this.rollout.version } };
     const there = this.bases.get(name);
     if (method === "PUT") {
-      this.bases.set(name, (await json(contract.BaseDocument)) as TenantDocument);
+      this.bases.set(name, json<typeof contract.BaseDocument>());
       return { json: { revision: 1, changed: true, effectiveAt: null } };
     }
     if (!there) throw new Refused(404, "There is no such base document");
@@ -290,7 +295,7 @@ export class FakeAdmin {
       if (!this.operators.delete(name)) throw new Refused(404, "There is no such operator");
       return { status: 204 };
     }
-    const { expires = null, tenants = null, ...about } = await json(contract.NewOperator);
+    const { expires = null, tenants = null, ...about } = json<typeof contract.NewOperator>();
     const operator = { ...about, expires, tenants, created: CREATED };
     this.operators.set(about.name, operator);
     return { status: 201, json: { ...operator, token: "tno_shown_once" } };
@@ -298,18 +303,43 @@ export class FakeAdmin {
 
   async #block({ method, json }: Asked, tool: string): Promise<Answer> {
     if (method === "DELETE") this.blocks.delete(tool);
-    else this.blocks.set(tool, (await json(contract.NewBlock)).note);
+    else this.blocks.set(tool, json<typeof contract.NewBlock>().note);
     return { status: 202, json: { name: tool, changed: true, rollout: 1 } };
   }
 }
 
-function held<S extends ZodType>(schema: S, value: unknown): Infer<S> {
-  const errors = validationErrors(schema, value).map(({ field, rule }) => ({
-    field: field.replace(/^document\./, ""),
-    rule,
-  }));
-  if (errors.length > 0) throw new Refused(422, "The input breaks a rule", errors);
-  return value as Infer<S>;
+/** The JSON body, once the request fits the contract; empty where the endpoint has none, or reads it itself. */
+async function validBodyOf(request: IncomingMessage, { pathname, search }: URL): Promise<string> {
+  const segments = pathname.split("/").slice(3).map(decodeURIComponent);
+  for (const [name, { params, query = object({}), body }] of Object.entries<AdminEndpoint>(ENDPOINTS)) {
+    const [method, path = ""] = name.split(" ");
+    const values = method === request.method ? paramsOf(path, segments) : undefined;
+    if (!values) continue;
+    if (params) expectValid(validate(params, values));
+    expectValid(validateQuery(query, search));
+    if (body === undefined || body === "stream") return "";
+    const text = (await bodyOf(request)).toString("utf8");
+    expectValid(validate(body, JSON.parse(text)));
+    return text;
+  }
+  throw new Refused(404, "Not found");
+}
+
+/** undefined: it is another path. */
+function paramsOf(path: string, segments: readonly string[]): Record<string, string> | undefined {
+  const parts = path.split("/").slice(1);
+  const isParam = (part: string) => part.startsWith("{");
+  if (parts.length !== segments.length) return undefined;
+  if (parts.some((part, at) => !isParam(part) && part !== segments[at])) return undefined;
+  return Object.fromEntries(
+    parts.flatMap((part, at) => (isParam(part) ? [[part.slice(1, -1), segments[at] ?? ""]] : [])),
+  );
+}
+
+function expectValid(validation: Validation<unknown>): void {
+  if (!("errors" in validation)) return;
+  const errors = validation.errors.map(({ field, rule }) => ({ field: field.replace(/^document\./, ""), rule }));
+  throw new Refused(422, "The input breaks a rule", errors);
 }
 
 function problemOf({ status, message: title, errors, headers }: Refused): Answer {
@@ -333,7 +363,7 @@ function page({ query }: Asked, all: readonly unknown[]): Answer {
 async function answerDocument({ method, query, header, json }: Asked, tenant: FakeTenant): Promise<Answer> {
   const etag = `"${tenant.revision}"`;
   if (method === "GET") return { json: tenant.own, headers: { etag } };
-  const wanted = (await json(contract.Document)) as TenantDocument;
+  const wanted = json<typeof contract.Document>() as TenantDocument;
   if (![etag, "*", undefined].includes(header("if-match"))) throw new Refused(412, "It has changed meanwhile");
   const changes = diffDocuments(tenant.own, wanted);
   const dryRun = query.get("dryRun") === "1";
@@ -383,7 +413,7 @@ async function prompts(asked: Asked, tenant: FakeTenant): Promise<Answer> {
       Object.entries(all).map(([key, prompt]) => ({ name: key, ...prompt })),
     );
   }
-  if (method === "PUT") all[name] = (await json(contract.DocumentPrompt)) as NonNullable<typeof all>[string];
+  if (method === "PUT") all[name] = json<typeof contract.DocumentPrompt>();
   else if (!(name in all)) throw new Refused(404, "There is no such prompt");
   if (method === "GET") return { json: all[name] };
   if (method === "DELETE") delete all[name];
@@ -395,8 +425,8 @@ async function keys({ method, path, json }: Asked, tenant: FakeTenant): Promise<
   const [, , , id, verb] = path;
   if (method === "GET") return { json: { items: [...tenant.keys.values()] } };
   if (id === undefined) {
-    const { name, scopes = null, profile = null, expires = null } = await json(contract.NewApiKey);
-    const about = { id: `key${tenant.keys.size + 1}`, name, scopes, profile, expires };
+    const { name, scopes = null, profile = null, expires = null } = json<typeof contract.NewApiKey>();
+    const about = { id: `key000000${tenant.keys.size + 1}`, name, scopes, profile, expires };
     const key = { ...about, created: CREATED, lastUsed: null, retires: null };
     tenant.keys.set(key.id, key);
     return { status: 201, json: { ...key, token: `tnt_${key.id}_secret` } };
@@ -404,8 +434,8 @@ async function keys({ method, path, json }: Asked, tenant: FakeTenant): Promise<
   if (method === "DELETE") return { json: { revision: 2, changed: tenant.keys.delete(id), effectiveAt: null } };
   const key = tenant.keys.get(id);
   if (!key || verb !== "rotate") throw new Refused(404, "There is no such key");
-  const { overlapSeconds = 0 } = await json(contract.RotateKey);
-  const next = { ...key, id: `${id}b` };
+  const { overlapSeconds = 0 } = json<typeof contract.RotateKey>();
+  const next = { ...key, id: `${id.slice(0, -1)}b` };
   tenant.keys.set(id, { ...key, retires: new Date(Date.parse(CREATED) + overlapSeconds * 1000).toISOString() });
   tenant.keys.set(next.id, next);
   return { json: { ...next, token: `tnt_${next.id}_secret` } };
@@ -422,7 +452,7 @@ async function suspensions({ method, path, json }: Asked, tenant: FakeTenant): P
     const changed = tenant.suspensions.delete(`${kind} ${name}`);
     return { json: { ...acknowledged.json, changed } };
   }
-  const { kind, name = "", note } = await json(contract.NewSuspension);
+  const { kind, name = "", note } = json<typeof contract.NewSuspension>();
   tenant.suspensions.set(`${kind} ${name}`, { kind, name, note, since: CREATED });
   return acknowledged;
 }
@@ -432,21 +462,21 @@ async function secrets(asked: Asked, tenant: FakeTenant): Promise<Answer> {
   const names = [...tenant.secrets.keys()].toSorted();
   const shown = names.map((one) => ({ name: one, updated: CREATED }));
   if (method === "GET") return page(asked, shown);
-  const name = held(contract.SecretName, path[3]).toUpperCase();
+  const name = (path[3] ?? "").toUpperCase();
   if (method === "DELETE") return { json: { revision: 2, changed: tenant.secrets.delete(name), effectiveAt: null } };
-  tenant.secrets.set(name, (await json(contract.NewSecret)).value);
+  tenant.secrets.set(name, json<typeof contract.NewSecret>().value);
   return { json: { revision: 2, changed: true, effectiveAt: CREATED } };
 }
 
 async function limits({ method, path, json }: Asked, tenant: FakeTenant): Promise<Answer> {
   if (method === "GET") return { json: shownLimits(tenant.own.limits) };
-  const value = method === "PUT" ? (await json(contract.LimitValue)).value : undefined;
+  const value = method === "PUT" ? json<typeof contract.LimitValue>().value : undefined;
   tenant.own = { ...tenant.own, limits: withLimit(tenant.own.limits, path[3] ?? "", value) };
   return { json: { revision: 2, changed: true, dryRun: false, effectiveAt: CREATED, changes: [] } };
 }
 
 async function upstreams(asked: Asked, tenant: FakeTenant): Promise<Answer> {
-  const body = asked.method === "PUT" ? ((await asked.json(contract.Upstream)) as UpstreamDocument) : undefined;
+  const body = asked.method === "PUT" ? (asked.json<typeof contract.Upstream>() as UpstreamDocument) : undefined;
   const answer = answerUpstreams(asked, tenant, body);
   if (!answer) throw new Refused(404, "There is no such upstream");
   return "items" in answer ? page(asked, answer.items) : answer;

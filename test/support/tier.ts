@@ -16,7 +16,7 @@ interface Sizes<T> {
   readonly usual: T;
   /** By hand. */
   readonly long: T;
-  /** In `npm run soak`; as `long` when absent. */
+  /** In `npx vitest run --mode soak`; as `long` when absent. */
   readonly soak?: T;
 }
 

@@ -1,4 +1,4 @@
-// `tenantry doctor`: checks an endpoint step by step as a client would, and explains how to fix each failed step. It
+// `tenantry doctor`: checks an endpoint as a client would, and explains how to fix each failed check. It
 // changes nothing, and ends any session that it starts.
 
 import type { Command } from "commander";
@@ -27,7 +27,7 @@ const DEFAULT_ORIGIN = "http://localhost:6274";
 
 export function addDoctorCommand(program: Command, terminal: Terminal): void {
   const doctor = withKeyOptions(program.command("doctor"))
-    .description("Go the way of a client to an endpoint, step by step, and say what mends what fails.")
+    .description("Check an endpoint as a client would, and say how to fix what fails.")
     .argument("<endpoint>", "a tenant, tenant/profile, or the URL of any MCP endpoint")
     .option("--origin <origin>", "whose pages shall be able to call it", DEFAULT_ORIGIN)
     .addHelpText(
@@ -60,7 +60,7 @@ async function runDoctor(
   if (context.json) context.show(findings, () => "");
   const failures = findings.filter(({ state }) => state === "failed").length;
   const isComplete = findings.at(-1) !== NO_CREDENTIAL;
-  if (failures > 0) context.note(`${formatCount(failures, "step")} failed.`);
+  if (failures > 0) context.note(`${formatCount(failures, "check")} failed.`);
   else context.note(isComplete ? "Nothing failed." : "Nothing failed, as far as a client comes without a credential.");
   if (exit !== EXIT.ok) throw new CliError(exit, "");
 }
@@ -94,17 +94,17 @@ async function runChecks({ terminal }: CommandContext, endpoint: McpEndpoint, { 
 }
 
 const NO_CREDENTIAL: Finding = {
-  step: "initialize",
+  check: "initialize",
   state: "skipped",
-  said: "nobody is let in without a credential",
-  mend: "Give one: --key-file FILE, or TENANTRY_KEY.",
+  detail: "nobody is let in without a credential",
+  fix: "Give one: --key-file FILE, or TENANTRY_KEY.",
 };
 
 const MARKS = { ok: "ok", note: "note", failed: "FAIL", skipped: "-" } as const;
 const COLORS = { ok: "green", note: "yellow", failed: "red" } as const;
 
-function linesOf({ step, state, said: detail, mend: fix }: Finding, { env }: Terminal): OutputLine[] {
-  const text = oneLine(`${MARKS[state].padEnd(5)} ${step}: ${detail}`);
+function linesOf({ check, state, detail, fix }: Finding, { env }: Terminal): OutputLine[] {
+  const text = oneLine(`${MARKS[state].padEnd(5)} ${check}: ${detail}`);
   const line = state === "skipped" ? text : { color: COLORS[state], text };
   return fix === undefined ? [line] : [line, `      ${oneLine(rewriteInvocation(fix, env))}`];
 }

@@ -24,43 +24,43 @@ export interface AuthCheck {
 export async function checkAuth(endpoint: McpEndpoint, signal: AbortSignal): Promise<AuthCheck> {
   const anonymous = { ...endpoint, headers: {}, keySource: undefined };
   const { status, contentType, wwwAuthenticate, message } = await sendPing(anonymous, signal);
-  if (status < 300) return { findings: [ok(AUTH_STEP, "everybody: no key, no login")], access: "in" };
+  if (status < 300) return { findings: [ok(AUTH_CHECK, "everybody: no key, no login")], access: "in" };
   if (CLOSED_STATUSES.has(status) || isRedirectStatus(status) || contentType === "text/html") {
     return { findings: [closedFinding(status, message)], access: "nowhere" };
   }
   // Servers with sessions refuse every request before `initialize`.
   if (status !== 401)
-    return { findings: [ok(AUTH_STEP, withDetail(`everybody, after initialize (${status})`, message))], access: "in" };
+    return { findings: [ok(AUTH_CHECK, withDetail(`everybody, after initialize (${status})`, message))], access: "in" };
   const metadata = metadataUrlIn(wwwAuthenticate);
   const challengeFinding = checkChallenge(wwwAuthenticate);
   const findings =
     metadata === undefined
-      ? [challengeFinding ?? ok(AUTH_STEP, "who has a key (401, without a login)"), await checkNoLogin(endpoint)]
+      ? [challengeFinding ?? ok(AUTH_CHECK, "who has a key (401, without a login)"), await checkNoLogin(endpoint)]
       : [
-          challengeFinding ?? ok(AUTH_STEP, "who logs in, or has a token (401)"),
+          challengeFinding ?? ok(AUTH_CHECK, "who logs in, or has a token (401)"),
           ...(await checkLogin(endpoint, metadata)),
         ];
   return { findings, access: "to the key" };
 }
 
-const AUTH_STEP = "who gets in";
+const AUTH_CHECK = "who gets in";
 const CLOSED_STATUSES: ReadonlySet<number> = new Set([403, 404]);
 
 function closedFinding(status: number, detail: string | undefined): Finding {
   if (isRedirectStatus(status)) {
     const fix = "Give clients the URL that it leads to: most follow none with a POST, and none with a key.";
-    return failed(AUTH_STEP, `it sends whoever asks elsewhere (${status})`, fix);
+    return failed(AUTH_CHECK, `it sends whoever asks elsewhere (${status})`, fix);
   }
   if (status === 404) {
     const fix = "Is the tenant's name right, and the path, which ends in /mcp/TENANT or /mcp/TENANT/PROFILE?";
-    return failed(AUTH_STEP, "there is no endpoint at this URL (404)", fix);
+    return failed(AUTH_CHECK, "there is no endpoint at this URL (404)", fix);
   }
   if (status === 403) {
     const fix = "Is the tenant suspended, which tenantry tenant show TENANT says, or this host not its own?";
-    return failed(AUTH_STEP, withDetail("refused, whoever asks (403)", detail), fix);
+    return failed(AUTH_CHECK, withDetail("refused, whoever asks (403)", detail), fix);
   }
   const fix = "This is no answer of an MCP endpoint: is the URL whole?";
-  return failed(AUTH_STEP, `a request without a credential is answered ${status}`, fix);
+  return failed(AUTH_CHECK, `a request without a credential is answered ${status}`, fix);
 }
 
 function withDetail(refusal: string, detail: string | undefined): string {
@@ -71,7 +71,7 @@ function withDetail(refusal: string, detail: string | undefined): string {
 function checkChallenge(wwwAuthenticate: string | undefined): Finding | undefined {
   if (/^bearer\b/i.test(wwwAuthenticate ?? "")) return undefined;
   const fix = "Answer 401 with WWW-Authenticate: Bearer, as RFC 6750 has it.";
-  return failed(AUTH_STEP, "a 401 without WWW-Authenticate: Bearer", fix);
+  return failed(AUTH_CHECK, "a 401 without WWW-Authenticate: Bearer", fix);
 }
 
 /**
@@ -85,22 +85,22 @@ async function checkNoLogin({ url }: McpEndpoint): Promise<Finding> {
 
 async function checkLogin({ url }: McpEndpoint, metadata: string): Promise<Finding[]> {
   const metadataDocument = await fetchJson(metadata);
-  const step = "login: the resource";
+  const check = "login: the resource";
   const fix = "See docs/login.md: every client reads it before it opens a browser.";
   if (metadataDocument.json === undefined)
-    return [failed(step, `${metadata} answers ${metadataDocument.status}, without JSON`, fix)];
+    return [failed(check, `${metadata} answers ${metadataDocument.status}, without JSON`, fix)];
   const { resource, authorization_servers: servers } = metadataDocument.json;
   if (typeof resource !== "string" || !resourceCovers(resource, url)) {
-    return [failed(step, `${metadata} is about ${String(resource)}, and clients refuse that for ${url}`, fix)];
+    return [failed(check, `${metadata} is about ${String(resource)}, and clients refuse that for ${url}`, fix)];
   }
   const [issuer] = Array.isArray(servers) ? servers : [];
   if (typeof issuer !== "string" || !URL.canParse(issuer))
-    return [failed(step, `${metadata} names no authorization server`, fix)];
-  return [ok(step, `${metadata} names ${issuer}`), await checkIssuer(issuer)];
+    return [failed(check, `${metadata} names no authorization server`, fix)];
+  return [ok(check, `${metadata} names ${issuer}`), await checkIssuer(issuer)];
 }
 
 async function checkIssuer(issuer: string): Promise<Finding> {
-  const step = "login: the server";
+  const check = "login: the server";
   const urls = ["oauth-authorization-server", "openid-configuration"].map((name) => wellKnownUrl(issuer, name));
   const attempts: string[] = [];
   for (const url of [...urls, `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`]) {
@@ -108,14 +108,15 @@ async function checkIssuer(issuer: string): Promise<Finding> {
     attempts.push(`${url} (${status})`);
     if (json === undefined) continue;
     const missing = ["authorization_endpoint", "token_endpoint"].filter((member) => typeof json[member] !== "string");
-    if (missing.length > 0) return failed(step, `${url} has no ${missing.join(", ")}`, "No client can log in without.");
+    if (missing.length > 0)
+      return failed(check, `${url} has no ${missing.join(", ")}`, "No client can log in without.");
     const methods = json.code_challenge_methods_supported;
     if (!Array.isArray(methods) || !methods.includes("S256")) {
-      return failed(step, `${url} does not say that it knows PKCE (S256)`, "Clients refuse a server without it.");
+      return failed(check, `${url} does not say that it knows PKCE (S256)`, "Clients refuse a server without it.");
     }
-    return ok(step, url);
+    return ok(check, url);
   }
-  return failed(step, `${issuer} has no metadata: ${attempts.join(", ")}`, "Serve them, as RFC 8414 has it.");
+  return failed(check, `${issuer} has no metadata: ${attempts.join(", ")}`, "Serve them, as RFC 8414 has it.");
 }
 
 export async function checkCredential(
@@ -123,8 +124,8 @@ export async function checkCredential(
   access: AuthCheck["access"],
   signal: AbortSignal,
 ): Promise<Finding> {
-  const step = "key";
-  if (endpoint.keySource === undefined) return skipped(step, "none given");
+  const check = "key";
+  if (endpoint.keySource === undefined) return skipped(check, "none given");
   const { status, wwwAuthenticate = "", message: detail, code } = await sendPing(endpoint, signal);
   const why = /error_description="([^"]*)"/.exec(wwwAuthenticate)?.[1];
   if (status === 401) {
@@ -132,21 +133,21 @@ export async function checkCredential(
       access === "in"
         ? "Leave it out: everybody is let in without. A key belongs to one tenant."
         : "Copy it again, whole, or make another: tenantry key create TENANT --name NAME. It belongs to one tenant.";
-    return failed(step, withDetail("it is refused (401)", why), fix);
+    return failed(check, withDetail("it is refused (401)", why), fix);
   }
   if (status === 403) {
     const fix =
       code === SUSPENDED_DATA.code
         ? "tenantry resume ends that; tenantry tenant show TENANT says what is suspended."
         : "A key may be for one profile alone: tenantry key list TENANT.";
-    return failed(step, withDetail("it is known, and may not do this (403)", detail), fix);
+    return failed(check, withDetail("it is known, and may not do this (403)", detail), fix);
   }
-  return ok(step, "it is taken");
+  return ok(check, "it is taken");
 }
 
 /** Sends the preflight request that the page of an MCP client would send. */
 export async function checkBrowserAccess({ url }: McpEndpoint, origin: string): Promise<Finding> {
-  const step = "pages";
+  const check = "pages";
   const preflight = {
     method: "OPTIONS",
     headers: {
@@ -162,18 +163,18 @@ export async function checkBrowserAccess({ url }: McpEndpoint, origin: string): 
     return response;
   };
   const response = await send(preflight).catch((error: unknown) => error as Error);
-  if (response instanceof Error) return note(step, `no answer (${response.message})`, fix);
+  if (response instanceof Error) return note(check, `no answer (${response.message})`, fix);
   const allowed = response.headers.get("access-control-allow-origin");
   if (allowed !== origin && allowed !== "*")
-    return note(step, `a page of ${origin} may not call it (${response.status})`, fix);
+    return note(check, `a page of ${origin} may not call it (${response.status})`, fix);
   // A server may accept every preflight, and still refuse the request itself.
   const request = { method: "POST", headers: { origin, "content-type": "application/json" }, body: "{}" };
   const postResponse = await send(request).catch(() => undefined);
-  if (postResponse?.status === 403) return note(step, `a page of ${origin} may not call it (403)`, fix);
+  if (postResponse?.status === 403) return note(check, `a page of ${origin} may not call it (403)`, fix);
   const headers = (response.headers.get("access-control-allow-headers") ?? "").toLowerCase();
   const missing = ["authorization", "mcp-protocol-version", "mcp-session-id"].filter((name) => !headers.includes(name));
-  if (missing.length > 0 && headers !== "*") return note(step, `a page may not send ${missing.join(", ")}`, fix);
-  return ok(step, `a page of ${origin} may call it`);
+  if (missing.length > 0 && headers !== "*") return note(check, `a page may not send ${missing.join(", ")}`, fix);
+  return ok(check, `a page of ${origin} may call it`);
 }
 
 interface FetchedJson {

@@ -1,28 +1,28 @@
-// A finding of `tenantry doctor`: a step of a client, its result, and how to fix it.
+// A finding of `tenantry doctor`: a check, its result, and how to fix it.
 
 export interface Finding {
-  readonly step: string;
+  readonly check: string;
   /** `note`: most clients work despite it. */
   readonly state: "ok" | "note" | "failed" | "skipped";
-  readonly said: string;
-  /** How to fix it; present for every failed step. */
-  readonly mend?: string;
+  readonly detail: string;
+  /** How to fix it; present for every failed check. */
+  readonly fix?: string;
 }
 
-export function ok(step: string, detail: string): Finding {
-  return { step, state: "ok", said: detail };
+export function ok(check: string, detail: string): Finding {
+  return { check, state: "ok", detail };
 }
 
-export function note(step: string, detail: string, fix: string): Finding {
-  return { step, state: "note", said: detail, mend: fix };
+export function note(check: string, detail: string, fix: string): Finding {
+  return { check, state: "note", detail, fix };
 }
 
-export function failed(step: string, detail: string, fix: string): Finding {
-  return { step, state: "failed", said: detail, mend: fix };
+export function failed(check: string, detail: string, fix: string): Finding {
+  return { check, state: "failed", detail, fix };
 }
 
-export function skipped(step: string, detail: string): Finding {
-  return { step, state: "skipped", said: detail };
+export function skipped(check: string, detail: string): Finding {
+  return { check, state: "skipped", detail };
 }
 
 export function hasFailed(findings: readonly Finding[]): boolean {

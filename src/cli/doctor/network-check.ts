@@ -1,4 +1,4 @@
-// The steps below HTTP: the URL's scheme, DNS, the connection, and TLS with its certificate. Each step runs only if
+// The checks below HTTP: the URL's scheme, DNS, the connection, and TLS with its certificate. Each check runs only if
 // the previous one succeeded.
 
 import { lookup } from "node:dns/promises";
@@ -14,15 +14,15 @@ const NO_TLS = /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/;
 /** Renewal by ACME happens well before this. */
 const EXPIRES_SOON_DAYS = 14;
 
-/** Stops after the first failed step. */
+/** Stops after the first failed check. */
 export async function checkNetwork(url: URL): Promise<Finding[]> {
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
   const findings = [checkScheme(url)];
-  const steps = [() => checkDns(host), () => checkTcp(host, port)];
-  if (url.protocol === "https:") steps.push(() => checkTls(host, port));
-  for (const step of steps) {
-    const finding = await step();
+  const checks = [() => checkDns(host), () => checkTcp(host, port)];
+  if (url.protocol === "https:") checks.push(() => checkTls(host, port));
+  for (const check of checks) {
+    const finding = await check();
     findings.push(finding);
     if (finding.state === "failed") break;
   }

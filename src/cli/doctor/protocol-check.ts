@@ -48,7 +48,7 @@ interface SessionCheck {
 }
 
 async function checkSession(endpoint: McpEndpoint, signal: AbortSignal): Promise<SessionCheck> {
-  const step = "initialize";
+  const check = "initialize";
   try {
     const { session: openedSession, response: answer } = await open2025(endpoint, INITIALIZE_2025, nextRequestId(), {
       signal,
@@ -56,13 +56,13 @@ async function checkSession(endpoint: McpEndpoint, signal: AbortSignal): Promise
     const serverInfo = resultOf(answer)?.serverInfo;
     const name = isObject(serverInfo) && typeof serverInfo.name === "string" ? `, ${serverInfo.name}` : "";
     const sessionText = openedSession.id === undefined ? "no session is kept" : "with a session";
-    return { findings: [ok(step, `${openedSession.revision}${name}, ${sessionText}`)], session: openedSession };
+    return { findings: [ok(check, `${openedSession.revision}${name}, ${sessionText}`)], session: openedSession };
   } catch (error) {
     if (error instanceof McpFault && indicatesHttpSse(error.fault)) {
       const httpSseFinding = await checkHttpSse(endpoint, signal);
       if (httpSseFinding) return { findings: [httpSseFinding] };
     }
-    return { findings: [failed(step, mcpErrorMessage(error, endpoint), fixFor(error))] };
+    return { findings: [failed(check, mcpErrorMessage(error, endpoint), fixFor(error))] };
   }
 }
 
@@ -87,32 +87,32 @@ async function checkHttpSse(endpoint: McpEndpoint, signal: AbortSignal): Promise
 
 /** The stream on which a client of era 2025 receives notifications. */
 async function checkStream(endpoint: McpEndpoint, session: Session2025, signal: AbortSignal): Promise<Finding> {
-  const step = "stream";
+  const check = "stream";
   try {
     const response = await openStream(endpoint, { headers: sessionHeaders(session) }, { signal });
     closeAnswer(response);
-    return ok(step, "a GET in the session is answered with a stream");
+    return ok(check, "a GET in the session is answered with a stream");
   } catch (error) {
     if (!(error instanceof McpFault)) throw error;
     if (httpStatusOf(error.fault) === 405) {
-      return note(step, "there is none (405)", "Clients work without; they do not hear that a list has changed.");
+      return note(check, "there is none (405)", "Clients work without; they do not hear that a list has changed.");
     }
     const fix = "A proxy between may hold streams back or refuse GET: text/event-stream must pass, unbuffered.";
-    return failed(step, describeFault(error.fault), fix);
+    return failed(check, describeFault(error.fault), fix);
   }
 }
 
 async function check2026(endpoint: McpEndpoint, signal: AbortSignal): Promise<Finding> {
-  const step = "server/discover";
+  const check = "server/discover";
   const client = { endpoint, client: CLIENT_2026, nextId: nextRequestId };
   try {
     const response = await requestResult2026(client, { method: "server/discover", params: {} }, { signal });
     const { supportedVersions } = resultOf(response) ?? {};
     const versions = Array.isArray(supportedVersions) ? supportedVersions : [];
-    if (!versions.includes(VERSION_2026)) return skipped(step, `${VERSION_2026} is not served`);
-    return ok(step, versions.join(", "));
+    if (!versions.includes(VERSION_2026)) return skipped(check, `${VERSION_2026} is not served`);
+    return ok(check, versions.join(", "));
   } catch (error) {
-    return skipped(step, `${VERSION_2026} is not served: ${mcpErrorMessage(error, endpoint)}`);
+    return skipped(check, `${VERSION_2026} is not served: ${mcpErrorMessage(error, endpoint)}`);
   }
 }
 
@@ -125,7 +125,7 @@ async function checkLists(endpoint: McpEndpoint, server: string, signal: AbortSi
   const countSkipped = () => {
     events += 1;
   };
-  const step = "tools/list";
+  const check = "tools/list";
   let link: UpstreamLink | undefined;
   try {
     link = await openCatalogLink(
@@ -153,9 +153,9 @@ async function checkLists(endpoint: McpEndpoint, server: string, signal: AbortSi
       ...checkTools(tools, server),
     ];
   } catch (error) {
-    if (!link) return [skipped(step, "neither era can be spoken")];
+    if (!link) return [skipped(check, "neither era can be spoken")];
     const fix = "Clients show this as a server without tools. Its log says more than it tells.";
-    return [failed(step, mcpErrorMessage(error, endpoint), fix)];
+    return [failed(check, mcpErrorMessage(error, endpoint), fix)];
   } finally {
     await link?.close();
   }
@@ -182,8 +182,8 @@ function omittedFindings(
 ): Finding[] {
   const findings: Finding[] = [];
   if (unread.length > 0) {
-    const step = unread.includes("tools") ? "tools/list" : "lists";
-    findings.push(failed(step, capped, "The server's log says more. Clients have its other lists."));
+    const check = unread.includes("tools") ? "tools/list" : "lists";
+    findings.push(failed(check, capped, "The server's log says more. Clients have its other lists."));
   } else if (capped !== "") findings.push(note("lists", capped, "A gateway reads no more: docs/gateway.md."));
   const [first] = quarantined;
   if (first) {

@@ -13,14 +13,12 @@ const MANY_TOOLS = 60;
 const MAX_DESCRIPTION = 1024;
 
 interface Rule {
-  readonly step: string;
-  /**
-   * true: some client refuses such a tool, and often all others with it. false: some client works less well with it.
-   */
-  readonly isBreaking: boolean;
+  readonly check: string;
+  /** `failed`: some client refuses such a tool, and often all others with it. `note`: some client works less well with it. */
+  readonly state: "failed" | "note";
   readonly detail: string;
   readonly fix: string;
-  breaks(tool: JsonObject, prefix: string): boolean;
+  isViolatedBy(tool: JsonObject, prefix: string): boolean;
 }
 
 const nameOf = ({ name }: JsonObject) => (typeof name === "string" ? name : "");
@@ -29,66 +27,66 @@ const schemaOf = ({ inputSchema }: JsonObject) => (isObject(inputSchema) ? input
 /** In the order in which to fix the problems. */
 const RULES: readonly Rule[] = [
   {
-    step: "names of tools",
-    isBreaking: true,
+    check: "names of tools",
+    state: "failed",
     detail: `that claude.ai, Codex and others refuse, with all tools beside them: use ${LISTED_NAME_RULE}`,
     fix: "Rename them, or in a profile: tools.rename.",
-    breaks: (tool) => !LISTED_NAME.test(nameOf(tool)),
+    isViolatedBy: (tool) => !LISTED_NAME.test(nameOf(tool)),
   },
   {
-    step: "names of tools, with the server's",
-    isBreaking: false,
+    check: "names of tools, with the server's",
+    state: "note",
     detail: "longer than 64 characters once a client has put the server's name before them",
     fix: "Shorten them, or the server's name in the client.",
-    breaks: (tool, prefix) =>
+    isViolatedBy: (tool, prefix) =>
       nameOf(tool).length <= MAX_MODEL_NAME && prefix.length + nameOf(tool).length > MAX_MODEL_NAME,
   },
   {
-    step: "descriptions",
-    isBreaking: false,
+    check: "descriptions",
+    state: "note",
     detail: "without a description: a model guesses when to call them",
     fix: "Say in a sentence what the tool does, and when.",
-    breaks: ({ description }) => typeof description !== "string" || description.trim() === "",
+    isViolatedBy: ({ description }) => typeof description !== "string" || description.trim() === "",
   },
   {
-    step: "length of descriptions",
-    isBreaking: false,
+    check: "length of descriptions",
+    state: "note",
     detail: `with a description of more than ${MAX_DESCRIPTION} characters, which some clients cut`,
     fix: "Say what matters first; the rest belongs in the server's instructions.",
-    breaks: ({ description }) => typeof description === "string" && description.length > MAX_DESCRIPTION,
+    isViolatedBy: ({ description }) => typeof description === "string" && description.length > MAX_DESCRIPTION,
   },
   {
-    step: "annotations",
-    isBreaking: false,
+    check: "annotations",
+    state: "note",
     detail: "without annotations: clients take them for destructive, and ask a person before each call",
     fix: "annotations: { readOnlyHint: true } for what only reads, else { destructiveHint: false } where that is true.",
-    breaks: ({ annotations }) =>
+    isViolatedBy: ({ annotations }) =>
       !isObject(annotations) || !["readOnlyHint", "destructiveHint"].some((hint) => hint in annotations),
   },
   {
-    step: "schemas of input",
-    isBreaking: true,
+    check: "schemas of input",
+    state: "failed",
     detail: 'whose inputSchema is not of type "object"',
     fix: "Arguments are an object: put what there is into a member of one.",
-    breaks: (tool) => schemaOf(tool).type !== "object",
+    isViolatedBy: (tool) => schemaOf(tool).type !== "object",
   },
   {
-    step: "combined schemas",
-    isBreaking: true,
+    check: "combined schemas",
+    state: "failed",
     detail: "with oneOf, anyOf or allOf at the top of inputSchema, for which Claude refuses all tools",
     fix: "Make it one object with optional members, and check the rest in the handler.",
-    breaks: (tool) => topLevelCombinators(schemaOf(tool)).length > 0,
+    isViolatedBy: (tool) => topLevelCombinators(schemaOf(tool)).length > 0,
   },
 ];
 
 /** `server`: the client's name for the endpoint. */
 export function checkTools(tools: readonly JsonObject[], server: string): Finding[] {
   const prefix = prefixOf(server);
-  const findings = RULES.flatMap((rule) => {
-    const offenders = tools.filter((tool) => rule.breaks(tool, prefix)).map(nameOf);
+  const findings = RULES.flatMap((rule): Finding[] => {
+    const offenders = tools.filter((tool) => rule.isViolatedBy(tool, prefix)).map(nameOf);
     if (offenders.length === 0) return [];
     const detail = `${offenders.length} of ${tools.length} ${rule.detail}: ${joinNames(offenders)}`;
-    return [rule.isBreaking ? failed(rule.step, detail, rule.fix) : note(rule.step, detail, rule.fix)];
+    return [{ check: rule.check, state: rule.state, detail, fix: rule.fix }];
   });
   const names = new Set<string>();
   const duplicates = tools.map(nameOf).filter((name) => names.size === names.add(name).size);

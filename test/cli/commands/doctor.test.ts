@@ -1,4 +1,4 @@
-// `tenantry doctor` before servers that have one thing wrong each: which step fails, that what mends it is said, and how the
+// `tenantry doctor` before servers that have one thing wrong each: which check fails, that its fix is printed, and how the
 // command ends.
 
 import { expect, test } from "vitest";
@@ -6,10 +6,10 @@ import { commandLine, type Ended } from "../../support/command-line.ts";
 import { type Exchange, ScriptedServer, sessionScript, type Json } from "../../support/scripted-server.ts";
 
 interface Finding {
-  readonly step: string;
+  readonly check: string;
   readonly state: string;
-  readonly said: string;
-  readonly mend?: string;
+  readonly detail: string;
+  readonly fix?: string;
 }
 
 const PROTECTED = "/.well-known/oauth-protected-resource/mcp/acme";
@@ -53,8 +53,8 @@ async function doctor(
 
 function failedOf(findings: readonly Finding[]): string[] {
   const failed = findings.filter(({ state }) => state === "failed");
-  for (const { step, mend } of failed) expect(mend, step).toMatch(/\w/);
-  return failed.map(({ step }) => step);
+  for (const { check, fix } of failed) expect(fix, check).toMatch(/\w/);
+  return failed.map(({ check }) => check);
 }
 
 const isStranger = ({ headers, verb, path }: Exchange) =>
@@ -85,8 +85,8 @@ test("a server of era 2025 alone is no failure, and its session is ended", async
   const { ended, findings, endpoint } = await doctor(() => false);
   expect(failedOf(findings)).toEqual([]);
   expect(ended.exit).toBe(0);
-  expect(findings).toContainEqual({ step: "server/discover", state: "skipped", said: expect.any(String) as string });
-  expect(findings).toContainEqual({ step: "tools/list", state: "ok", said: "1 tool" });
+  expect(findings).toContainEqual({ check: "server/discover", state: "skipped", detail: expect.any(String) as string });
+  expect(findings).toContainEqual({ check: "tools/list", state: "ok", detail: "1 tool" });
   expect(endpoint.names).toContain("DELETE");
 });
 
@@ -129,9 +129,9 @@ test.each<[string, (exchange: Exchange) => boolean, string]>([
     (exchange) => exchange.name === "tools/list" && (exchange.error(-32603, "broken"), true),
     "tools/list",
   ],
-])("%s is found, with what mends it", async (_what, change, step) => {
+])("%s is found, with its fix", async (_what, change, check) => {
   const { ended, findings } = await doctor(change);
-  expect([failedOf(findings), ended.exit]).toEqual([[step], 1]);
+  expect([failedOf(findings), ended.exit]).toEqual([[check], 1]);
 });
 
 test("a server without a stream is a note, and no failure", async () => {
@@ -140,7 +140,7 @@ test("a server without a stream is a note, and no failure", async () => {
     exchange.refuse(405);
     return true;
   });
-  expect(findings.find(({ step }) => step === "stream")?.state).toBe("note");
+  expect(findings.find(({ check }) => check === "stream")?.state).toBe("note");
   expect(ended.exit).toBe(0);
 });
 
@@ -152,7 +152,7 @@ test("a login whose metadata are right is said to be there, at which server", as
     })),
   );
   expect([failedOf(findings), ended.exit]).toEqual([[], 0]);
-  expect(findings.find(({ step }) => step === "login: the server")?.said).toMatch(/oauth-authorization-server$/);
+  expect(findings.find(({ check }) => check === "login: the server")?.detail).toMatch(/oauth-authorization-server$/);
 });
 
 test.each<[string, string, (origin: string) => Readonly<Record<string, Json>>]>([
@@ -190,9 +190,9 @@ test.each<[string, string, (origin: string) => Readonly<Record<string, Json>>]>(
       [SERVER]: { ...AUTHORIZES, code_challenge_methods_supported: ["plain"] },
     }),
   ],
-])("a login %s is found, with what mends it", async (_what, step, metadata) => {
+])("a login %s is found, with its fix", async (_what, check, metadata) => {
   const { ended, findings } = await doctor(withLogin(metadata));
-  expect([failedOf(findings), ended.exit]).toEqual([[step], 1]);
+  expect([failedOf(findings), ended.exit]).toEqual([[check], 1]);
 });
 
 test("a refused key is said in the server's words", async () => {
@@ -207,7 +207,7 @@ test("a refused key is said in the server's words", async () => {
     "tnt_x",
   );
   expect([failedOf(findings), ended.exit]).toEqual([["key"], 4]);
-  expect(findings.find(({ step }) => step === "key")?.said).toContain("The key was revoked");
+  expect(findings.find(({ check }) => check === "key")?.detail).toContain("The key was revoked");
 });
 
 test.each([
@@ -215,7 +215,7 @@ test.each([
   ["Closed for today", { code: "suspended" }, "tenantry resume"],
   ["Suspended: unpaid", undefined, "tenantry key list"],
   ["This key belongs to another profile", undefined, "tenantry key list"],
-])("a key that is known and refused is said in the server's words: %s, %j", async (says, data, mend) => {
+])("a key that is known and refused is said in the server's words: %s, %j", async (says, data, fix) => {
   const refuse = (exchange: Exchange) => {
     if (exchange.verb !== "POST") return false;
     if (isStranger(exchange)) exchange.refuse(401, { "www-authenticate": "Bearer" });
@@ -227,8 +227,8 @@ test.each([
   };
   const { ended, findings } = await doctor(refuse, "--key", "tnt_x");
   expect([failedOf(findings), ended.exit]).toEqual([["key"], 4]);
-  const found = findings.find(({ step }) => step === "key");
-  expect([found?.said, found?.mend].join("\n")).toMatch(new RegExp(`\\(403\\): ${says}\n.*${mend}`));
+  const found = findings.find(({ check }) => check === "key");
+  expect([found?.detail, found?.fix].join("\n")).toMatch(new RegExp(`\\(403\\): ${says}\n.*${fix}`));
 });
 
 test("a server that refuses everybody is quoted with its reason", async () => {
@@ -237,7 +237,9 @@ test("a server that refuses everybody is quoted with its reason", async () => {
     exchange.error(-32003, "Suspended: unpaid", 403);
     return true;
   });
-  expect(findings.find(({ state }) => state === "failed")?.said).toBe("refused, whoever asks (403): Suspended: unpaid");
+  expect(findings.find(({ state }) => state === "failed")?.detail).toBe(
+    "refused, whoever asks (403): Suspended: unpaid",
+  );
 });
 
 test("doctor ends with exit code 6 where nothing listens at the port", async () => {
@@ -271,7 +273,7 @@ test("a key where everybody gets in is left out, not made anew", async () => {
   const refused = ({ headers, verb }: Exchange) => verb === "POST" && headers.authorization !== undefined;
   const { findings } = await doctor((exchange) => refused(exchange) && (exchange.refuse(401), true), "--key", "tnt_x");
   expect(failedOf(findings)).toEqual(["key"]);
-  expect(findings.find(({ step }) => step === "key")?.mend).toContain("Leave it out");
+  expect(findings.find(({ check }) => check === "key")?.fix).toContain("Leave it out");
 });
 
 test("a profile that is not there is said to be misspelt, not that old clients cannot connect", async () => {
@@ -279,7 +281,7 @@ test("a profile that is not there is said to be misspelt, not that old clients c
   const { findings } = await doctor(
     (exchange) => ["initialize", "GET"].includes(exchange.name) && (exchange.refuse(404), true),
   );
-  expect(findings.find(({ step }) => step === "initialize")?.mend).toContain("profile's name");
+  expect(findings.find(({ check }) => check === "initialize")?.fix).toContain("profile's name");
 });
 
 test("what a server says cannot steer the terminal", async () => {
@@ -302,8 +304,8 @@ test("a preflight that is redirected is not followed, and the rest is examined",
     (exchange) => exchange.verb === "OPTIONS" && (exchange.json({}, 307, ELSEWHERE), true),
   );
   expect(failedOf(findings)).toEqual([]);
-  expect(findings.find(({ step }) => step === "pages")).toMatchObject({ state: "note" });
-  expect(findings).toContainEqual({ step: "tools/list", state: "ok", said: "1 tool" });
+  expect(findings.find(({ check }) => check === "pages")).toMatchObject({ state: "note" });
+  expect(findings).toContainEqual({ check: "tools/list", state: "ok", detail: "1 tool" });
 });
 
 test("more tools than a gateway takes are told of", async () => {
@@ -311,8 +313,8 @@ test("more tools than a gateway takes are told of", async () => {
   const { findings } = await doctor(
     (exchange) => exchange.name === "tools/list" && (exchange.result({ tools: many }), true),
   );
-  expect(findings).toContainEqual({ step: "tools/list", state: "ok", said: "1000 tools" });
-  expect(findings.find(({ step }) => step === "lists")?.said).toMatch(/more than 1000 definitions/);
+  expect(findings).toContainEqual({ check: "tools/list", state: "ok", detail: "1000 tools" });
+  expect(findings.find(({ check }) => check === "lists")?.detail).toMatch(/more than 1000 definitions/);
 });
 
 /** As most servers of the Python SDK are: nothing but `initialize` without a session, and an id of its own. */
@@ -326,7 +328,7 @@ const pythonic = (exchange: Exchange): boolean => {
 test("a server that refuses what comes before a session, with an id of its own, is examined and called", async () => {
   const { ended, findings, endpoint } = await doctor(pythonic);
   expect([failedOf(findings), ended.exit]).toEqual([[], 0]);
-  expect(findings).toContainEqual({ step: "tools/list", state: "ok", said: "1 tool" });
+  expect(findings).toContainEqual({ check: "tools/list", state: "ok", detail: "1 tool" });
   const { cli } = await commandLine();
   const { exit, stdout } = await cli.run(["call", endpoint.url]);
   expect([exit, stdout]).toEqual([0, expect.stringMatching("one")]);
@@ -345,7 +347,7 @@ test("heartbeats as events are told of, and what follows is read", async () => {
     return true;
   });
   expect([failedOf(findings), ended.exit]).toEqual([[], 0]);
-  expect(findings.find(({ step }) => step === "events")?.said).toMatch(
+  expect(findings.find(({ check }) => check === "events")?.detail).toMatch(
     /^1 event of its streams without an MCP message/,
   );
 });

@@ -20,7 +20,7 @@ const URIS = [
   `file:///${"x".repeat(300)}.txt`,
   "file:///%C3%BC.md",
   "urn:isbn:0451450523",
-  "_under:score",
+  "docs://_under/score",
 ];
 
 const DOCUMENT = {
@@ -243,9 +243,9 @@ test("a folder without an index says nothing about resources, and --prune refuse
 test("resource get prints text, writes bytes, and loads a prefix into a folder", async () => {
   const { admin, cli, folder } = await commandLine();
   admin.addTenant("acme");
-  admin.addResource("acme", "file:///a b/c.md", "C");
+  admin.addResource("acme", "file:///a%20b/c.md", "C");
   admin.addResource("acme", "file:///a%20b/d.bin", Buffer.from([0, 1]));
-  expect((await cli.run(["resource", "get", "acme", "file:///a b/c.md"], { tty: true })).stdout).toBe("C");
+  expect((await cli.run(["resource", "get", "acme", "file:///a%20b/c.md"], { tty: true })).stdout).toBe("C");
   const binary = ["resource", "get", "acme", "file:///a%20b/d.bin"];
   expect((await cli.run(binary, { tty: true })).exit).toBe(2);
   expect((await cli.run(binary)).stdout).toBe("\u0000\u0001");

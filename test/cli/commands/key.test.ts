@@ -14,22 +14,26 @@ test("a key's token is alone on stdout, so that a script can keep it", async () 
   const created = await cli.run([...args, "--expires", "2027-01-31"]);
   expect(created).toEqual({
     exit: 0,
-    stdout: "tnt_key1_secret\n",
-    stderr: "Key key1. This is the only time its token is shown:\n",
+    stdout: "tnt_key0000001_secret\n",
+    stderr: "Key key0000001. This is the only time its token is shown:\n",
   });
-  expect(keys.get("key1")).toMatchObject({
+  expect(keys.get("key0000001")).toMatchObject({
     scopes: ["read", "write"],
     profile: "public",
     expires: "2027-01-31T00:00:00.000Z",
   });
-  expect((await cli.run(["key", "rotate", "acme", "key1", "--overlap", "2h"])).stdout).toBe("tnt_key1b_secret\n");
-  expect(keys.get("key1")?.retires).toBe("2026-11-21T12:00:00.000Z");
+  expect((await cli.run(["key", "rotate", "acme", "key0000001", "--overlap", "2h"])).stdout).toBe(
+    "tnt_key000000b_secret\n",
+  );
+  expect(keys.get("key0000001")?.retires).toBe("2026-11-21T12:00:00.000Z");
   const { stdout: listed } = await cli.run(["key", "list", "acme"]);
-  expect(listed).toMatch(/^key1 +ci +read, write +public .* 2026-11-21T12:00:00Z$/m);
-  expect(listed).toMatch(/^key1b +ci +read, write +public .* 2027-01-31T00:00:00Z$/m);
-  expect((await cli.run(["key", "revoke", "acme", "key1", "-y"])).stdout).toBe("key1 is revoked everywhere\n");
-  expect([...keys.keys()]).toEqual(["key1b"]);
-  expect((await cli.run(["key", "revoke", "acme", "key1", "-y"])).exit).toBe(3);
+  expect(listed).toMatch(/^key0000001 +ci +read, write +public .* 2026-11-21T12:00:00Z$/m);
+  expect(listed).toMatch(/^key000000b +ci +read, write +public .* 2027-01-31T00:00:00Z$/m);
+  expect((await cli.run(["key", "revoke", "acme", "key0000001", "-y"])).stdout).toBe(
+    "key0000001 is revoked everywhere\n",
+  );
+  expect([...keys.keys()]).toEqual(["key000000b"]);
+  expect((await cli.run(["key", "revoke", "acme", "key0000001", "-y"])).exit).toBe(3);
 });
 
 test("a relative expiry counts from now", async () => {
@@ -37,7 +41,7 @@ test("a relative expiry counts from now", async () => {
   const keys = admin.addTenant("acme").keys;
   const before = Date.now();
   await cli.run(["key", "create", "acme", "-n", "x", "--expires", "30d"]);
-  const expires = Date.parse(keys.get("key1")?.expires ?? "");
+  const expires = Date.parse(keys.get("key0000001")?.expires ?? "");
   expect(expires).toBeGreaterThanOrEqual(before + 30 * 86_400_000);
   expect(expires).toBeLessThanOrEqual(Date.now() + 30 * 86_400_000);
 });
@@ -63,13 +67,13 @@ test.each(["rotate", "revoke"])("a key is named by its name for key %s", async (
   expect(await run("frist")).toMatchObject({ exit: 3 });
   expect(await run("twin")).toMatchObject({
     exit: 2,
-    stderr: "tenantry: acme has several keys of the name twin: give one of the ids key2, key3\n",
+    stderr: "tenantry: acme has several keys of the name twin: give one of the ids key0000002, key0000003\n",
   });
   const { exit, stdout } = await run("first");
   expect(exit).toBe(0);
-  expect(stdout).toBe(verb === "revoke" ? "first (key1) is revoked everywhere\n" : "tnt_key1b_secret\n");
-  expect(keys.has("key1b")).toBe(verb === "rotate");
-  expect(keys.has("key1")).toBe(verb === "rotate");
+  expect(stdout).toBe(verb === "revoke" ? "first (key0000001) is revoked everywhere\n" : "tnt_key000000b_secret\n");
+  expect(keys.has("key000000b")).toBe(verb === "rotate");
+  expect(keys.has("key0000001")).toBe(verb === "rotate");
 });
 
 test("a profile behind the tenant is said to be an option, and nothing is sent", async () => {

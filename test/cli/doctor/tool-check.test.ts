@@ -10,7 +10,7 @@ const GOOD = { name: "note_list", description: "Lists the notes.", annotations, 
 test("a list with nothing to mind is said to be so, once", () => {
   const [finding, ...more] = checkTools([GOOD, { ...GOOD, name: "note_read" }], "acme");
   expect(more).toEqual([]);
-  expect(finding).toEqual({ step: "definitions", state: "ok", said: "nothing that a client would mind" });
+  expect(finding).toEqual({ check: "definitions", state: "ok", detail: "nothing that a client would mind" });
 });
 
 test.each([
@@ -24,13 +24,13 @@ test.each([
   ["an input that is no object", { inputSchema: { type: "string" } }, "failed", "schemas of input"],
   ["no schema", { inputSchema: undefined }, "failed", "schemas of input"],
   ["alternatives at the top", { inputSchema: { type: "object", anyOf: [{}] } }, "failed", "combined schemas"],
-])("%s is found, with the name and what mends it", (_what, change, state, step) => {
+])("%s is found, with the name and its fix", (_what, change, state, check) => {
   const tool = { ...GOOD, ...change };
   const findings = checkTools([GOOD, { ...GOOD, name: "other" }, tool], "acme");
-  expect(findings.map((one) => [one.state, one.step])).toContainEqual([state, step]);
-  const found = findings.find((one) => one.step === step);
-  expect(found?.said).toContain(`: ${tool.name}`);
-  expect(found?.mend).toMatch(/\w/);
+  expect(findings.map((one) => [one.state, one.check])).toContainEqual([state, check]);
+  const found = findings.find((one) => one.check === check);
+  expect(found?.detail).toContain(`: ${tool.name}`);
+  expect(found?.fix).toMatch(/\w/);
 });
 
 test("the longest name that fits behind the server's is not minded, and the next one is", () => {
@@ -40,12 +40,12 @@ test("the longest name that fits behind the server's is not minded, and the next
 });
 
 test("a name that is listed twice, and more tools than clients take, are found", () => {
-  expect(checkTools([GOOD, GOOD], "acme")).toMatchObject([{ state: "failed", said: "listed twice: note_list" }]);
+  expect(checkTools([GOOD, GOOD], "acme")).toMatchObject([{ state: "failed", detail: "listed twice: note_list" }]);
   const many = Array.from({ length: 61 }, (_, number) => ({ ...GOOD, name: `tool_${number}` }));
-  expect(checkTools(many, "acme")).toMatchObject([{ step: "number of tools", said: "61" }]);
+  expect(checkTools(many, "acme")).toMatchObject([{ check: "number of tools", detail: "61" }]);
 });
 
 test("a finding says the first of many names, and how many more there are", () => {
   const dotted = Array.from({ length: 7 }, (_, number) => ({ ...GOOD, name: `t.${number}` }));
-  expect(checkTools(dotted, "acme")[0]?.said).toMatch(/: t\.0, t\.1, t\.2, t\.3, t\.4 and 2 more$/);
+  expect(checkTools(dotted, "acme")[0]?.detail).toMatch(/: t\.0, t\.1, t\.2, t\.3, t\.4 and 2 more$/);
 });

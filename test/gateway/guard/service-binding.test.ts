@@ -7,6 +7,7 @@ import { createKey } from "../../../src/auth/api-key.ts";
 import { createWorker, gateway } from "../../../src/tenantry.ts";
 import { gatewayStore } from "../../../src/gateway/gateway-store.ts";
 import { tryUpstream } from "../../../src/gateway/operate/try-upstream.ts";
+import type { Services } from "../../../src/gateway/guard/service-binding.ts";
 import { createRefreshClaim } from "../../../src/gateway/refresh-scheduler.ts";
 import { findBrokenUpstreams } from "../../../src/gateway/upstream-rules.ts";
 import { policyStore } from "../../../src/tenants/object/policy-store.ts";
@@ -14,7 +15,7 @@ import { createRpcClient } from "../../../src/tenants/object/store.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { sendTo, servedTenant } from "../../support/workerd/served-tenant.ts";
 import { inside, type FreshTenant } from "../../support/workerd/tenant.ts";
-import { upstreamAt } from "../../support/workerd/upstreams.ts";
+import { upstreamAt, upstreamContextOf } from "../../support/workerd/upstreams.ts";
 
 type Json = Record<string, unknown>;
 
@@ -103,15 +104,9 @@ describe("a service that is not granted", { timeout: 30_000 }, () => {
     const tenant = await servedTenant(document);
     const why = ["the service SELF is not granted to this tenant"];
     await expect.poll(() => listed(tenant)).toEqual({ count: 0, first: undefined, why });
-    const ground = {
-      document,
-      tenant: tenant.id,
-      env,
-      server: { name: "t", version: "1" },
-      secret: async () => undefined,
-    };
+    const context = upstreamContextOf(tenant, document);
     heard.length = 0;
-    const tried = await tryUpstream(ground as never, "lab", { services: { SELF }, pages: Infinity });
+    const tried = await tryUpstream(context, "lab", { services: { SELF }, pages: Infinity });
     expect(tried).toMatchObject({ fault: why[0], causes: [{ code: "service-missing" }] });
     expect(heard).toEqual([]);
   });
@@ -154,8 +149,8 @@ describe("an upstream that the Worker was not allowed to read", { timeout: 30_00
   });
 
   it("is tried anew for a change of what is granted, exposed or allowed, and of nothing else", () => {
-    const allowedIn = (document: TenantDocument, services: object, more: object = {}) =>
-      createRefreshClaim({ document, revision: 1, env: { ...more } }, services as never).upstreams.map(
+    const allowedIn = (document: TenantDocument, services: Services, more: object = {}) =>
+      createRefreshClaim({ document, revision: 1, env: { ...more } }, services).upstreams.map(
         ({ accessDigest }) => accessDigest,
       );
     const all = [

@@ -37,7 +37,7 @@ it("of a name 200 characters are kept", async () => {
 it("what is said of somebody has 40,000 characters with the tokens", () => {
   const said = (length: number) => {
     const person = { issuer: "https://a.example", subject: "s", claims: { sub: "s", text: "x".repeat(length) } };
-    return toSignInSuccess("https://a.example", person, { access: "a", refresh: null, expires: null } as never);
+    return toSignInSuccess("https://a.example", person, { access: "a" });
   };
   const rest = JSON.stringify(said(0)).length;
   expect([said(40_000 - rest).kind, said(40_001 - rest).kind]).toEqual(["signedIn", "notSignedIn"]);

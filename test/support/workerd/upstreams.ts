@@ -4,8 +4,12 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { onTestFinished, vi } from "vitest";
+import type { UpstreamContext } from "../../../src/deployment/deployment.ts";
+import { storageKey } from "../../../src/tenants/object/tenant-uid.ts";
+import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import type { createWorker } from "../../../src/tenantry.ts";
 import { findFixture } from "./fixture-registry.ts";
+import type { FreshTenant } from "./tenant.ts";
 
 export type Answering = (request: Request) => Response | Promise<Response>;
 
@@ -28,6 +32,31 @@ export function upstreamAt(answer: Answering): string {
     answering.delete(host);
   });
   return `https://${host}/mcp/acme`;
+}
+
+/** What an operator's requests about the upstreams of a tenant are made with. */
+export function upstreamContextOf(
+  { id, stub, meant }: FreshTenant,
+  document: TenantDocument,
+  more: Partial<UpstreamContext> = {},
+): UpstreamContext {
+  return {
+    tenant: id,
+    placement: { jurisdiction: null, region: null },
+    created: meant,
+    revision: 1,
+    document,
+    sectionHashes: new Map(),
+    server: { name: "t", version: "1" },
+    env: { ...env },
+    stub: () => stub,
+    secret: async () => undefined,
+    onError: () => {},
+    storageKey: storageKey(id, meant),
+    bodies: env.BODIES,
+    actor: { name: "ann" },
+    ...more,
+  };
 }
 
 /**

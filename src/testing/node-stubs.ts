@@ -14,12 +14,12 @@ const NO_WORKERD =
   "a Worker runs in workerd, and this is not: start it with wrangler dev, or run its tools, prompts and resources with tenantry/testing";
 
 /** A stub of a feature with routes. The routes array lets `checkDeployment` treat tenants as creatable later. */
-export function createFeatureShim(name: string): () => { readonly name: string; readonly routes: readonly [] } {
+export function createFeatureStub(name: string): () => { readonly name: string; readonly routes: readonly [] } {
   return () => ({ name, routes: [] });
 }
 
 /** Throws a TypeError for options that a deployment would reject. */
-export function createWorkerShim(options: WorkerOptions = {}): {
+export function createWorkerStub(options: WorkerOptions = {}): {
   readonly fetch: () => Promise<never>;
   readonly tenant: () => never;
 } {
