@@ -7,7 +7,7 @@ import { bareLoad, callTo, loadFor, makeTenant, read2026 } from "./scenarios.ts"
 import type { Send } from "./scenarios.ts";
 
 export const ENDED_LEASE = "2026 call, lease ended, next to asking an object";
-/** Of what the platform's call of an object leaves, docs/decisions/0143. */
+/** What the platform's call of an object costs differs between machines, so an ended lease is compared with that call. */
 export const ENDED_LEASE_BUDGET = 1.7;
 
 export const READ = "resource read, next to asking an object";

@@ -39,7 +39,7 @@ const LIST: GatewayCase = {
   measure: measureList,
 };
 
-/** `quick` leaves the calls out: their ratios scatter too much in a short run (docs/decisions/0130). */
+/** `quick` leaves the calls out: their ratios scatter too much in a short run. */
 export function gatewayCases(quick: boolean): GatewayCase[] {
   if (quick) return [LIST];
   return [

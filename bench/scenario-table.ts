@@ -30,7 +30,7 @@ export const SCENARIOS: Scenario[] = [
 
 /**
  * `quick` runs wherever it must. What a platform's call of an object costs next to a bare Hono Worker differs from machine to machine,
- * so an ended lease is judged there next to asking an object alone (docs/decisions/0143).
+ * so an ended lease is judged there next to asking an object alone.
  */
 export function scenariosOf(quick: boolean): Scenario[] {
   if (!quick) return SCENARIOS;

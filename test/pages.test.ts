@@ -1,7 +1,7 @@
 // The pages keep to what there is: a Worker that a page shows exports every class that it needs, and a test that a page names is
 // there.
 
-import { existsSync, globSync, readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Upstream } from "../src/admin/document-schema.ts";
@@ -82,58 +82,5 @@ describe("the pages about upstreams", () => {
     expect(row?.slice(2, 4)).toEqual([String(errorCode(key, "2025")), String(errorCode(key, "2026"))]);
     // And what to do.
     expect(row?.[5]).toMatch(/\w/);
-  });
-});
-
-describe("docs/pains.md", () => {
-  interface Row {
-    readonly trouble: string;
-    readonly here: string;
-    readonly shownBy: string;
-  }
-
-  const rowsOf = (text: string): readonly Row[] =>
-    text
-      .split("\n")
-      .filter((line) => /^\| (?!-|trouble)/.test(line))
-      .map((line) => {
-        const [trouble = "", here = "", shownBy = ""] = line
-          .split("|")
-          .slice(1, 4)
-          .map((cell) => cell.trim());
-        return { trouble, here, shownBy };
-      });
-
-  /** What is wrong with a row; nothing where each test file that it names is there, or it says that nothing is. */
-  function faultsOf({ here, shownBy }: Row): readonly string[] {
-    if (shownBy === "none")
-      return here.includes("**Not there yet**") ? [] : ["neither a test nor a word that it is missing"];
-    const named = [...shownBy.matchAll(/`([^`]+)`/g)].map(([, file = ""]) => file);
-    if (named.length === 0) return ["names no test"];
-    return named.filter((file) => !existsSync(join(ROOT, file))).map((file) => `${file} does not exist`);
-  }
-
-  const rows = rowsOf(read("docs/pains.md"));
-
-  it("names a test that exists in each row, or says that there is nothing yet", () => {
-    expect(rows).not.toEqual([]);
-    expect(rows.filter((row) => faultsOf(row).length > 0)).toEqual([]);
-  });
-
-  it("is found wrong where it names no test that exists", () => {
-    const table = [
-      "| trouble | here | shown by |",
-      "| ------- | ---- | -------- |",
-      "| a | it is well | none |",
-      "| b | it is well | |",
-      '| c | it is well | `test/no.test.ts` "x" |',
-      '| d | it is well | `test/security.test.ts` "would be seen broken" |',
-    ].join("\n");
-    expect(rowsOf(table).map(faultsOf)).toEqual([
-      ["neither a test nor a word that it is missing"],
-      ["names no test"],
-      ["test/no.test.ts does not exist"],
-      [],
-    ]);
   });
 });

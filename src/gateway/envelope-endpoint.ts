@@ -24,7 +24,7 @@ import { toListedUri, toOwnUri, renameResultUris } from "./uris/ui-uris.ts";
 import type { UpstreamCatalog } from "./upstream-catalog.ts";
 import type { UpstreamSource } from "./upstream-source.ts";
 
-/** `docs/founding-documents.md` requires this code in both eras. */
+/** The founding documents require this code in both eras: docs/decisions/0007-two-eras-of-the-protocol.md */
 const UNKNOWN_SERVER = -32001;
 
 export function parseEnvelope(body: unknown): GatewayEnvelope | Failure {

@@ -53,7 +53,7 @@ interface NormalizedQuestion {
 }
 
 /**
- * The question under its standard method, or undefined if it is unknown. `docs/founding-documents.md` defines the two
+ * The question under its standard method, or undefined if it is unknown. The founding documents define the two
  * other names.
  */
 export function normalizeQuestion(method: unknown, params: JsonObject): NormalizedQuestion | undefined {

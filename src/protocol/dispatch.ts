@@ -94,7 +94,7 @@ export function encodeOutcome(
 
 export function encodeFailure(id: EchoId, failureToEncode: Failure, era: Era): EncodedResponse {
   // If no id could be read, era 2025 uses null, as JSON-RPC does, and 2026-07-28 omits the id. A message whose own id
-  // is null is answered with null in both eras: docs/founding-documents.md.
+  // is null is answered with null in both eras, as the founding documents ask.
   const echoedId = id === undefined && era === "2025" ? null : id;
   const message = failureToEncode.message ?? ERRORS[failureToEncode.error].message;
   return {

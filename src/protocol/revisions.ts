@@ -42,7 +42,7 @@ export interface RevisionFeatures {
   readonly enumTitles: boolean;
   /** The allowed values of `structuredContent` and `outputSchema`. */
   readonly structured: "none" | "object" | "any";
-  /** The result of ping; see docs/founding-documents.md. */
+  /** The result of ping. The founding documents ask for a timestamp, which 2024-11-05 allows only in `_meta`. */
   readonly ping: "empty" | "timestampInMeta";
   /** A resumable stream begins with an event that has an id and no data; SEP-1699. */
   readonly sendsPrimingEvent: boolean;

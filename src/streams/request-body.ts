@@ -49,7 +49,7 @@ export class RequestBody {
   /**
    * `context`: an invocation that can watch the deadlines of others, as they do for it. Absent: the body gets its own
    * timer, which costs more. A caller with a context wants `text`: a small body is read as text, which costs less
-   * (docs/decisions/0052).
+   * (docs/decisions/0019-speed-and-costs.md).
    */
   constructor(
     request: Request,

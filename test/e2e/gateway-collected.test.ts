@@ -1,6 +1,5 @@
 // What a Worker still holds of the faults of upstreams when its memory has been collected: no connection that stays open, and nothing
-// that grows with how often they come. Without a collection its process grows for thousands of requests, as that of any Worker does that fetches
-// (docs/decisions/0055-what-a-fault-leaves-behind.md).
+// that grows with how often they come. Without a collection its process grows for thousands of requests, as that of any Worker does that fetches.
 
 import { expect, test } from "vitest";
 import { collectHeap } from "../support/heap-after-gc.ts";

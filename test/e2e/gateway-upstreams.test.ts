@@ -1,5 +1,5 @@
 // Everything that real servers offer, through a gateway and through three in a row, with both official clients: what is
-// listed, called, read and completed is what the server answers without a gateway. The table is in docs/gateway-tried.md.
+// listed, called, read and completed is what the server answers without a gateway.
 
 import { Client as ClientV2, StreamableHTTPClientTransport as TransportV2 } from "@modelcontextprotocol/client";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";

@@ -1,11 +1,9 @@
 // Servers that work, but for one thing: the gateway does no worse with them than the official clients, where no row says so.
 
-import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { laidOut } from "../../scripts/reference/reference-pages.ts";
 import { CommandLine, type Ended } from "../support/command-line.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { startGatewayWorker } from "../support/gateway-tenant.ts";
@@ -13,11 +11,9 @@ import { measureAll, type Measured } from "./odd-servers/measure.ts";
 import { KINDS, ROWS } from "./odd-servers/odd-kinds.ts";
 import { LISTS, type Demand, type OddRow } from "./odd-servers/odd-row.ts";
 import { startOddServers, type OddServers } from "./odd-servers/odd-server.ts";
-import { withOddSection } from "./odd-servers/odd-table.ts";
 import { cellOf, worseParts, type Outcome } from "./odd-servers/outcome.ts";
 
 const HOUR_MS = 3_600_000;
-const PAGE = "docs/gateway-tried.md";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "odd");
@@ -101,8 +97,3 @@ function lostBeside({ list }: OddRow, { isConnected, lists, answers }: Outcome):
   if (list !== "tools" && answers.call !== "went") lost.push("call");
   return isConnected ? lost : ["connection", ...lost];
 }
-
-test(`${PAGE} has what was measured; -u behind the name of this file writes it`, async () => {
-  const page = join(import.meta.dirname, "../..", PAGE);
-  await expect(laidOut(PAGE, withOddSection(readFileSync(page, "utf8"), measured))).toMatchFileSnapshot(page);
-});

@@ -44,7 +44,7 @@ function bodyOf({ body }: Shot): unknown {
   }
 }
 
-/** Of bytes that are no UTF-8, the one kind that is read: a character of four bytes without its last, as U+FFFD (docs/decisions/0052). */
+/** Of bytes that are no UTF-8, the one kind that is read: a character of four bytes without its last, as U+FFFD (docs/decisions/0019-speed-and-costs.md). */
 function isCutCharacter(bytes: Uint8Array): boolean {
   const isSmall = bytes.byteLength <= 64 * 1024;
   return isSmall && Buffer.byteLength(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)) === bytes.byteLength;

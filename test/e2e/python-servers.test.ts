@@ -1,8 +1,8 @@
 // Servers on the Python SDK 1.x and 2.x and on FastMCP 4, behind a gateway: both official clients are answered what the server
 // answers them without it. `npm test` asks stand-ins that say what was recorded of the real ones; the long tier asks the real
-// ones where a Python has them. The table of docs/gateway-tried.md is what was found.
+// ones where a Python has them.
 
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -55,7 +55,6 @@ const PREFIX = `${ID}__`;
 type Version = "v1" | "v2";
 
 interface Row {
-  /** As docs/gateway-tried.md has it. */
   readonly server: string;
   readonly kind: PythonKind;
   /** Of its configuration at the gateway. */
@@ -203,12 +202,7 @@ async function commandsIn(): Promise<CommandLine> {
   return new CommandLine(folder, { HOME: folder, TENANTRY_URL: origin, TENANTRY_TOKEN: ADMIN_TOKEN });
 }
 
-const cellsOf = (line: string) => line.split("|").map((cell) => cell.trim());
-const TABLE = (await readFile(join(import.meta.dirname, "../../docs/gateway-tried.md"), "utf8"))
-  .split("\n")
-  .map(cellsOf);
-
-describe.each(ROWS)("$server", ({ server: name, kind, era, questions, logs, keeps = false }) => {
+describe.each(ROWS)("$server", ({ kind, era, questions, logs, keeps = false }) => {
   let server: PythonServer;
   let there: Place;
   let tenant = "";
@@ -289,18 +283,6 @@ describe.each(ROWS)("$server", ({ server: name, kind, era, questions, logs, keep
     expect(doctor, doctor.stdout).toMatchObject({ exit: 0, stdout: expect.not.stringContaining("FAIL") as string });
     const tested = await cli.run(["upstream", "test", tenant, ID]);
     expect(tested, tested.stdout).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^works +yes$/m) as string });
-  });
-
-  test("stands in docs/gateway-tried.md", () => {
-    const asked = questions.v1
-      ? "v1 client"
-      : questions.v2
-        ? "v2 client"
-        : kind.way === "stateless"
-          ? "has none"
-          : "no";
-    expect(name).toContain(server.version ?? "");
-    expect(TABLE.map((cells) => cells.slice(1, 6))).toContainEqual([name, "yes", "yes", logs ? "yes" : "no", asked]);
   });
 });
 

@@ -1,4 +1,4 @@
-// What clients that people use were seen to send, each answered as docs/clients-in-the-wild.md says.
+// What clients that people use were seen to send, and what each gets.
 
 import { beforeAll, expect, test } from "vitest";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";

@@ -1,7 +1,7 @@
 // Everything that servers of others offer, through a gateway: both official clients and mcp-remote are answered what the same
-// client is answered by the server itself. The table of docs/gateway-tried.md is what was found here.
+// client is answered by the server itself.
 
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client as ClientV2, StreamableHTTPClientTransport as TransportV2 } from "@modelcontextprotocol/client";
@@ -27,7 +27,6 @@ const ABOUT = { name: "foreign-test", version: "1" };
 
 interface Row {
   readonly server: string;
-  readonly package: string;
   readonly start: () => Promise<ForeignServer>;
   readonly gateways?: number;
   /** A tool that tells progress, and one that logs; absent: the server has no such tool. */
@@ -40,28 +39,25 @@ interface Row {
 const EVERYTHING = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";
 const SESSIONS = { durableObjects: { MCP_OBJECT: "Everything" } };
 const TELLS = { progress: "slow_steps", logs: "write_log" };
-const SDK = { server: "official SDK v2", package: "@modelcontextprotocol/server", ...TELLS };
+const SDK = { server: "official SDK v2", ...TELLS };
 
 const ROWS: readonly Row[] = [
   { ...SDK, start: () => startProgram("sdk-2.ts") },
   { ...SDK, start: () => startProgram("sdk-2.ts"), gateways: 3 },
   {
     server: "server-everything",
-    package: "@modelcontextprotocol/server-everything",
     start: () => startProgram(EVERYTHING, ["streamableHttp"]),
     progress: "trigger-long-running-operation",
   },
-  { server: "FastMCP", package: "fastmcp", start: () => startProgram("fastmcp.ts"), ...TELLS, logsBeside: true },
-  { server: "mcp-lite", package: "mcp-lite", start: () => startProgram("mcp-lite.ts"), progress: "slow_steps" },
+  { server: "FastMCP", start: () => startProgram("fastmcp.ts"), ...TELLS, logsBeside: true },
+  { server: "mcp-lite", start: () => startProgram("mcp-lite.ts"), progress: "slow_steps" },
   {
     server: "`McpAgent` of agents",
-    package: "agents",
     start: () => startForeignWorker("agents-session.ts", SESSIONS),
     ...TELLS,
   },
   {
     server: "`createMcpHandler` of agents",
-    package: "agents",
     start: () => startForeignWorker("agents-handler.ts"),
     ...TELLS,
   },
@@ -120,13 +116,6 @@ async function throughGateways(url: string, gateways: number): Promise<() => Pro
   return async () => ({ ...at, headers: bearer((await admin.key(at.tenant)).token) });
 }
 
-const packageOf = (name: string) =>
-  JSON.parse(readFileSync(join(FOREIGN, "node_modules", name, "package.json"), "utf8")) as { version: string };
-const cellsOf = (line: string) => line.split("|").map((cell) => cell.trim());
-const TABLE = readFileSync(join(import.meta.dirname, "../../docs/gateway-tried.md"), "utf8")
-  .split("\n")
-  .map(cellsOf);
-
 describe.each(ROWS.map((row) => ({ gateways: 1, ...row })))("$server behind $gateways of ours", (row) => {
   const { gateways, progress, logs, logsBeside = false } = row;
   let server: ForeignServer;
@@ -158,7 +147,7 @@ describe.each(ROWS.map((row) => ({ gateways: 1, ...row })))("$server behind $gat
     expect(heard).toEqual(await progressOf(await connect(there), progress));
   });
 
-  test("logs, and completes, as docs/gateway-tried.md says", async () => {
+  test("logs as far as its messages come on the stream of the call, and completes", async () => {
     const here = await come();
     const direct = await connectV1(there);
     const through = await connectV1(here);
@@ -166,20 +155,11 @@ describe.each(ROWS.map((row) => ({ gateways: 1, ...row })))("$server behind $gat
       expect(await logsOf(direct, logs)).toHaveLength(3);
       expect(await logsOf(through, `${here.prefix}${logs}`)).toHaveLength(logsBeside ? 0 : 3);
     }
-    const { completions, logging } = direct.getServerCapabilities() ?? {};
-    const completes = completions !== undefined;
+    if (direct.getServerCapabilities()?.completions !== undefined) return;
     const [prompt] = (await through.listPrompts()).prompts;
     const ref = { type: "ref/prompt" as const, name: prompt?.name ?? "" };
-    const argument = { name: "none", value: "" };
     // What does not complete has nothing to complete: no client is refused for asking.
-    if (!completes) expect((await through.complete({ ref, argument })).completion.values).toEqual([]);
-    const { version } = packageOf(row.package);
-    // Logs of its own accord, by no tool that could be called here.
-    const untried = logging === undefined ? "has none" : "not tried";
-    const logged = logs === undefined ? untried : logsBeside ? "no" : "yes";
-    const name = `${row.server} ${version}${gateways === 1 ? "" : ` (${gateways})`}`;
-    const line = `| ${name} | yes | ${completes ? "yes" : "has none"} | yes | ${logged} |`;
-    console.log(line);
-    expect(TABLE).toContainEqual(cellsOf(line));
+    const { completion } = await through.complete({ ref, argument: { name: "none", value: "" } });
+    expect(completion.values).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 // A call whose upstream broke off in the middle of its answer stayed in memory for good, with the request of its client: the
-// stream keeps the error, the error its calls, and they the stream. docs/decisions/0055-what-a-fault-leaves-behind.md
+// stream keeps the error, the error its calls, and they the stream.
 
 import { expect, test } from "vitest";
 import { collectHeap } from "../support/heap-after-gc.ts";

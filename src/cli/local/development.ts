@@ -5,10 +5,7 @@ import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { writePrivate } from "./private-file.ts";
 
-/**
- * A port on which no client listens for its authorization code, as Cursor does on wrangler's default port:
- * docs/decisions/0063-operators.md
- */
+/** A port on which no client listens for its authorization code, as Cursor does on wrangler's default port. */
 export const DEFAULT_PORT = "8362";
 
 /** Environment variables for wrangler, which override the user's own. */

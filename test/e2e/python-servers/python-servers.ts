@@ -32,8 +32,6 @@ export interface PythonKind {
 
 export interface PythonServer {
   readonly url: string;
-  /** What is installed there; absent: a stand-in. */
-  readonly version?: string;
   /** At the same URL, with none of its sessions. */
   restart(): Promise<void>;
   stop(): Promise<void>;
@@ -41,26 +39,21 @@ export interface PythonServer {
 
 const run = promisify(execFile);
 
-interface Interpreter {
-  readonly python: string;
-  readonly version: string;
-}
-
-const found = new Map<Program, Promise<Interpreter | undefined>>();
+const found = new Map<Program, Promise<string | undefined>>();
 
 /** Where the packages of a program are. Tells on the console where that is nowhere. */
-export function interpreterOf(program: Program): Promise<Interpreter | undefined> {
+export function interpreterOf(program: Program): Promise<string | undefined> {
   const known = found.get(program) ?? findInterpreter(program);
   found.set(program, known);
   return known;
 }
 
-async function findInterpreter(program: Program): Promise<Interpreter | undefined> {
+async function findInterpreter(program: Program): Promise<string | undefined> {
   const { variable, package: name } = PROGRAMS[program];
   try {
     const python = process.env[variable] ?? (await installed(program));
-    const script = `import importlib.metadata as m; print(m.version("${name}"))`;
-    return { python, version: (await run(python, ["-c", script])).stdout.trim() };
+    await run(python, ["-c", `import importlib.metadata as m; m.version("${name}")`]);
+    return python;
   } catch (error) {
     // Whoever names one means it.
     if (process.env[variable] !== undefined) throw error;
@@ -92,12 +85,11 @@ export async function startStandIn(kind: PythonKind): Promise<PythonServer> {
   return new StandIn(JSON.parse(readFileSync(recordingFile(kind), "utf8")) as Recording).start();
 }
 
-export async function startReal(kind: PythonKind, { python, version }: Interpreter): Promise<PythonServer> {
+export async function startReal(kind: PythonKind, python: string): Promise<PythonServer> {
   const port = await freePort();
   let child = await startProcess(python, kind, port);
   return {
     url: `http://127.0.0.1:${port}/${kind.way === "sse" ? "sse" : "mcp"}`,
-    version,
     restart: async () => {
       await stopProcess(child);
       child = await startProcess(python, kind, port);

@@ -1,4 +1,4 @@
-// Owns what a row of the table of docs/clients-in-the-wild.md is, and the messages that its rows are made of.
+// What a row of rows.ts is, and the messages that its rows are made of.
 
 import type { Json } from "../../support/mcp-client.ts";
 
@@ -45,8 +45,3 @@ export const echo = (args: unknown, more: Json = {}) =>
   call("tools/call", { name: "lab_echo", arguments: args, ...more });
 export const told = (method: string, more: Json = {}): Json => ({ jsonrpc: "2.0", method, ...more });
 export const bearer = (token: string) => ({ ...POSTED, authorization: `Bearer ${token}` });
-
-/** As the page has it. */
-export function rowOf({ client, seen, sends, gets }: WildClient): readonly string[] {
-  return [client, seen, sends, gets];
-}
