@@ -125,18 +125,18 @@ async function planted(target: Target, root: string): Promise<Row> {
   const tenant = await target.tenant();
   await target.tool(tenant, "note_write", { id: "one", title: "one", text: "one" });
   for (const [at, name] of PATHS.entries()) {
-    const world = join(root, `world-${at}`);
-    const inside = join(world, "deep/er/export");
-    await mkdir(join(world, "deep/er"), { recursive: true });
+    const folder = join(root, `world-${at}`);
+    const inside = join(folder, "deep/er/export");
+    await mkdir(join(folder, "deep/er"), { recursive: true });
     const server = await lying(target, (path, json) => {
       if (/\/bases\//.test(path)) return { title: "planted" };
       return path.endsWith(`/tenants/${tenant}`) ? { ...json, own: { ...(json.own as Json), extends: [name] } } : json;
     });
-    await cli(target, world, ["export", tenant, "-o", inside, "--url", server.url]);
+    await cli(target, folder, ["export", tenant, "-o", inside, "--url", server.url]);
     server.stop();
-    const outside = (await filesBelow(world)).filter((file) => !file.startsWith("deep/er/export/"));
+    const outside = (await filesBelow(folder)).filter((file) => !file.startsWith("deep/er/export/"));
     if (outside.length > 0) gaveWay.push(`${JSON.stringify(name)} wrote ${outside[0]}`);
-    const hidden = (await filesBelow(world)).filter((file) => file.split("/").some((part) => part.startsWith(".ssh")));
+    const hidden = (await filesBelow(folder)).filter((file) => file.split("/").some((part) => part.startsWith(".ssh")));
     if (hidden.length > 0) gaveWay.push(`${JSON.stringify(name)} wrote ${hidden[0]}`);
   }
   return rowOf(

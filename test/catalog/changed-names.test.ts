@@ -46,8 +46,8 @@ function look({ profiles = {}, retired = [], own = [], ...seen }: Looked): View 
     templates: [],
   };
   const policy = { document: { profiles: { p: profiles } }, suspensions: [], deprecatedNames: retired };
-  const offer = createTenantCatalog(catalog, createManagedTenant("demo"), { policy, version: 1 }, [source]);
-  return createView(offer, { profile: "p", scopes: undefined, ...seen });
+  const tenantCatalog = createTenantCatalog(catalog, createManagedTenant("demo"), { policy, version: 1 }, [source]);
+  return createView(tenantCatalog, { profile: "p", scopes: undefined, ...seen });
 }
 
 const namesOf = ({ tools }: View) => tools.map(({ wire }) => wire.name);

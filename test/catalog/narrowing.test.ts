@@ -25,8 +25,8 @@ function narrowed(
   retired: DeprecatedName[] = [],
 ): View {
   const policy = { document: { profiles: { p: profile } }, suspensions: [], deprecatedNames: retired };
-  const offer = createTenantCatalog(CATALOG, createManagedTenant("demo"), { policy, version: 1 });
-  return createView(offer, { profile: "p", scopes: undefined, restrictions: narrowing });
+  const tenantCatalog = createTenantCatalog(CATALOG, createManagedTenant("demo"), { policy, version: 1 });
+  return createView(tenantCatalog, { profile: "p", scopes: undefined, restrictions: narrowing });
 }
 
 const namesOf = ({ tools }: View) => tools.map(({ wire }) => wire.name);

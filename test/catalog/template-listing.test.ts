@@ -18,7 +18,7 @@ import { createManagedTenant } from "../../src/tenants/document/tenant-definitio
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
 import { ANONYMOUS, workerPrincipal } from "../../src/auth/principal.ts";
 import type { RequestScope } from "../../src/handlers/request-scope.ts";
-import { callOf, hostOf } from "../support/workerd/calls.ts";
+import { callOf, requestScopeOf } from "../support/workerd/calls.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 
 const ticket = (id: number) => ({ uri: `ticket:${String(id).padStart(3, "0")}`, name: `Ticket ${id}` });
@@ -46,11 +46,15 @@ async function serve({ as, listed, document = {}, stored = [], held = [] }: Serv
     scopes: undefined,
   });
   const errors: string[] = [];
-  const host = hostOf(tenant, { ...as, access: view, hooks: { onError: (error) => errors.push(String(error)) } });
-  for (const uri of stored) await host.resources().write({ uri, name: uri, text: "stored" });
-  const backend = new ViewRequestHandlers(view, host);
+  const requestScope = requestScopeOf(tenant, {
+    ...as,
+    access: view,
+    hooks: { onError: (error) => errors.push(String(error)) },
+  });
+  for (const uri of stored) await requestScope.resources().write({ uri, name: uri, text: "stored" });
+  const handlers = new ViewRequestHandlers(view, requestScope);
   const page = async (cursor?: string) => {
-    const found = await backend.listResources(cursor, callOf({ method: "resources/list" }));
+    const found = await handlers.listResources(cursor, callOf({ method: "resources/list" }));
     if (isFailure(found)) throw new Error(found.message);
     return found;
   };
@@ -67,7 +71,7 @@ async function serve({ as, listed, document = {}, stored = [], held = [] }: Serv
     }
     return { uris, sizes, missing };
   };
-  const read = (uri: string) => backend.readResource({ uri, asked: uri }, callOf({ method: "resources/read" }));
+  const read = (uri: string) => handlers.readResource({ uri, asked: uri }, callOf({ method: "resources/read" }));
   return { page, all, read, errors };
 }
 

@@ -21,8 +21,8 @@ import { createTenantCatalog } from "../../src/catalog/tenant-catalog.ts";
 import { createRpcClient } from "../../src/tenants/object/store.ts";
 import type { RequestHandlers, CallablePrompt, CallableTool } from "../../src/protocol/request-handlers.ts";
 import { isFailure } from "../../src/protocol/methods/params.ts";
-import { backendContract } from "../contract/backend-contract.ts";
-import { callOf, hostOf, RecordingSink } from "../support/workerd/calls.ts";
+import { requestHandlersContract } from "../contract/backend-contract.ts";
+import { callOf, requestScopeOf, RecordingSink } from "../support/workerd/calls.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 
 function serve(catalog: Partial<Catalog>, hooks: Hooks = {}) {
@@ -35,7 +35,7 @@ function serve(catalog: Partial<Catalog>, hooks: Hooks = {}) {
     resources: [],
     ...catalog,
   };
-  const host = hostOf(tenant, { hooks });
+  const host = requestScopeOf(tenant, { hooks });
   const store = createResourceStore({
     storageKey: tenant.id,
     content: createRpcClient(tenant.content, contentStore),
@@ -46,19 +46,19 @@ function serve(catalog: Partial<Catalog>, hooks: Hooks = {}) {
     profile: null,
     scopes: undefined,
   });
-  return { backend: new ViewRequestHandlers(view, host), store };
+  return { handlers: new ViewRequestHandlers(view, host), store };
 }
 
 /** The tool `t`. */
-function toolOf(backend: RequestHandlers): CallableTool {
-  const found = backend.tool("t");
+function toolOf(handlers: RequestHandlers): CallableTool {
+  const found = handlers.tool("t");
   if (!found || isFailure(found)) throw new Error("there is no such tool");
   return found;
 }
 
 /** The prompt `p`. */
-function promptOf(backend: RequestHandlers): CallablePrompt {
-  const found = backend.prompt("p");
+function promptOf(handlers: RequestHandlers): CallablePrompt {
+  const found = handlers.prompt("p");
   if (!found || isFailure(found)) throw new Error("there is no such prompt");
   return found;
 }
@@ -66,7 +66,7 @@ function promptOf(backend: RequestHandlers): CallablePrompt {
 const people = ["Ada", "Alan", "Grace"];
 const numbered = (count: number) => Array.from({ length: count }, (_, at) => `note:${String(at).padStart(3, "0")}`);
 
-backendContract("content", async () => {
+requestHandlersContract("content", async () => {
   const tools = [
     defineTool({
       name: "echo",
@@ -93,11 +93,11 @@ backendContract("content", async () => {
     ...inCode.map((uri) => defineResource({ uri, name: uri, text: texts.get(uri) ?? "" })),
     defineTemplate({ uriTemplate: "note:{number}", name: "notes" }),
   ];
-  const { backend, store } = serve({ tools, prompts: [greet], resources });
+  const { handlers, store } = serve({ tools, prompts: [greet], resources });
   await Promise.all(stored.map((uri) => store.write({ uri, name: uri, text: texts.get(uri) ?? "" })));
   await store.write({ uri: "bytes:a", name: "bytes", blob: Uint8Array.of(0, 255) });
   return {
-    backend,
+    handlers,
     call: callOf,
     sink: () => new RecordingSink(),
     tools: { echo: "echo", broken: "broken", endless: "endless" },
@@ -114,7 +114,7 @@ describe("resources in code and in storage", () => {
     "are listed once each: %i in code, %i stored",
     async (code, stored) => {
       const uris = numbered(code + stored);
-      const { backend, store } = serve({
+      const { handlers, store } = serve({
         resources: uris.slice(0, code).map((uri) => defineResource({ uri, name: uri, text: "" })),
       });
       await Promise.all(uris.slice(code).map((uri) => store.write({ uri, name: uri, text: "same" })));
@@ -122,7 +122,7 @@ describe("resources in code and in storage", () => {
       const lengths: number[] = [];
       let cursor: string | undefined;
       do {
-        const page = await backend.listResources(cursor, callOf());
+        const page = await handlers.listResources(cursor, callOf());
         if (!("items" in page)) throw new Error(page.message);
         listed.push(...page.items.map(({ uri }) => uri));
         lengths.push(page.items.length);
@@ -135,8 +135,8 @@ describe("resources in code and in storage", () => {
   );
 
   it("are read from code first, then from storage, then through a template", async () => {
-    const read = (uri: string) => backend.readResource({ uri, asked: uri }, callOf({ method: "resources/read" }));
-    const { backend, store } = serve({
+    const read = (uri: string) => handlers.readResource({ uri, asked: uri }, callOf({ method: "resources/read" }));
+    const { handlers, store } = serve({
       resources: [
         defineResource({ uri: "note:code", name: "c", text: "code" }),
         defineTemplate({
@@ -155,11 +155,11 @@ describe("resources in code and in storage", () => {
   });
 
   it("have nothing to complete, however their URI is written", async () => {
-    const { backend } = serve({
+    const { handlers } = serve({
       resources: [defineResource({ uri: "HTTPS://Example.com/%7Ea", name: "a", text: "" })],
     });
     const complete = (uri: string) =>
-      backend.complete({ ref: { type: "resource", uri }, name: "x", value: "", known: {} }, callOf());
+      handlers.complete({ ref: { type: "resource", uri }, name: "x", value: "", known: {} }, callOf());
     for (const uri of ["https://example.com/~a", "https://EXAMPLE.com/%7ea"]) expect(await complete(uri)).toEqual([]);
     for (const uri of ["https://example.com/~b", "no uri"]) {
       expect(await complete(uri)).toMatchObject({ error: "invalidParams" });
@@ -169,11 +169,11 @@ describe("resources in code and in storage", () => {
   it("do not tell a client why one could not be read, only the operator", async () => {
     const errors: unknown[] = [];
     const secret = new Error("postgres://user:password@host");
-    const { backend } = serve(
+    const { handlers } = serve(
       { resources: [defineResource({ uri: "note:a", name: "a", read: () => Promise.reject(secret) })] },
       { onError: (error) => errors.push(error) },
     );
-    const outcome = await backend.readResource(
+    const outcome = await handlers.readResource(
       { uri: "note:a", asked: "note:a" },
       callOf({ method: "resources/read" }),
     );
@@ -242,7 +242,7 @@ describe("a hook that refuses", () => {
 
   it("is asked once about everything that is called or read, and what it says is all that goes out", async () => {
     const seen: string[] = [];
-    const { backend, store } = serve(
+    const { handlers, store } = serve(
       { resources, tools, prompts },
       {
         beforeCall: ({ name }) => {
@@ -254,10 +254,10 @@ describe("a hook that refuses", () => {
     await store.write({ uri: "stored:x", name: "x", text: "secret" });
     const call = callOf();
     const outcomes = [
-      await toolOf(backend).call({}, call),
-      await promptOf(backend).get({}, call),
+      await toolOf(handlers).call({}, call),
+      await promptOf(handlers).get({}, call),
       ...(await Promise.all(
-        ["code:x", "made:1", "stored:x"].map((uri) => backend.readResource({ uri, asked: uri }, call)),
+        ["code:x", "made:1", "stored:x"].map((uri) => handlers.readResource({ uri, asked: uri }, call)),
       )),
     ];
     for (const outcome of outcomes) {
@@ -277,15 +277,15 @@ describe("what goes wrong in a handler", () => {
         throw new Error("https://user:token@example.com");
       },
     });
-    const { backend } = serve({ prompts: [failing] }, { onError: (error) => errors.push(error) });
-    const outcome = await promptOf(backend).get({}, callOf());
+    const { handlers } = serve({ prompts: [failing] }, { onError: (error) => errors.push(error) });
+    const outcome = await promptOf(handlers).get({}, callOf());
     expect(JSON.stringify(outcome)).not.toContain("token");
     expect(errors).toHaveLength(1);
   });
 
   it("costs nobody the result when it is the afterCall hook", async () => {
     const errors: unknown[] = [];
-    const { backend } = serve(
+    const { handlers } = serve(
       { tools: [defineTool({ name: "t", handler: () => "done" })] },
       {
         afterCall: () => {
@@ -294,7 +294,7 @@ describe("what goes wrong in a handler", () => {
         onError: (error) => errors.push(error),
       },
     );
-    expect(JSON.stringify(await toolOf(backend).call({}, callOf()))).toContain("done");
+    expect(JSON.stringify(await toolOf(handlers).call({}, callOf()))).toContain("done");
     expect(errors).toHaveLength(1);
   });
 });
@@ -302,19 +302,19 @@ describe("what goes wrong in a handler", () => {
 describe("arguments", () => {
   it("of more values than a schema should be asked about are refused before it is", async () => {
     const greedy = defineTool({ name: "t", input: { type: "object", properties: {} }, handler: () => "ran" });
-    const { backend } = serve({ tools: [greedy] });
+    const { handlers } = serve({ tools: [greedy] });
     const many = { list: Array.from({ length: 20_000 }, () => 0) };
-    expect(await toolOf(backend).call(many, callOf())).toMatchObject({ kind: "invalidArguments" });
-    expect(await toolOf(backend).call({ list: many.list.slice(5) }, callOf())).toMatchObject({ kind: "complete" });
+    expect(await toolOf(handlers).call(many, callOf())).toMatchObject({ kind: "invalidArguments" });
+    expect(await toolOf(handlers).call({ list: many.list.slice(5) }, callOf())).toMatchObject({ kind: "complete" });
   });
 });
 
 describe("an output", () => {
   it("is held against its schema as it is sent, without the defaults that would mend it", async () => {
     const output = { type: "object", properties: { a: { type: "number", default: 1 } }, required: ["a"] };
-    const { backend } = serve({
+    const { handlers } = serve({
       tools: [defineTool({ name: "t", output, handler: () => ({ structuredContent: {} }) })],
     });
-    expect(await toolOf(backend).call({}, callOf())).toMatchObject({ result: { isError: true } });
+    expect(await toolOf(handlers).call({}, callOf())).toMatchObject({ result: { isError: true } });
   });
 });

@@ -42,11 +42,11 @@ function look(document: TenantDocument, { policy, definition, catalog, ...seen }
   const tenant = definition ? defineTenants({ demo: definition }).get("demo") : createManagedTenant("demo");
   if (!tenant) throw new Error("no tenant");
   const whole = { document, suspensions: [], deprecatedNames: [], ...policy };
-  const offer = createTenantCatalog({ ...CATALOG, ...catalog }, tenant as TenantCatalog["tenant"], {
+  const tenantCatalog = createTenantCatalog({ ...CATALOG, ...catalog }, tenant as TenantCatalog["tenant"], {
     policy: whole,
     version: 1,
   });
-  return createView(offer, { profile: null, scopes: undefined, ...seen });
+  return createView(tenantCatalog, { profile: null, scopes: undefined, ...seen });
 }
 
 /** The tenant through its profile `p`. */

@@ -47,10 +47,10 @@ interface Touched {
 }
 
 async function touchedBy(form: CommandForm, name: string | undefined): Promise<Touched> {
-  const world = await mkdtemp(join(tmpdir(), "tenantry-names-"));
-  for (const folder of [WORK, OUTSIDE, CONFIG]) await mkdir(join(world, folder), { recursive: true });
-  await writeFile(join(world, WORK, GIVEN_FILE), "title: New\n");
-  await writeFile(join(world, OUTSIDE, "x"), "mine");
+  const workFolder = await mkdtemp(join(tmpdir(), "tenantry-names-"));
+  for (const folder of [WORK, OUTSIDE, CONFIG]) await mkdir(join(workFolder, folder), { recursive: true });
+  await writeFile(join(workFolder, WORK, GIVEN_FILE), "title: New\n");
+  await writeFile(join(workFolder, OUTSIDE, "x"), "mine");
   const admin = new FakeAdmin();
   await admin.start();
   fill(admin);
@@ -66,13 +66,13 @@ async function touchedBy(form: CommandForm, name: string | undefined): Promise<T
     if (url.includes("/content")) return { ...(body && { body }) };
     return url.includes("/bases/") ? { json: { title: "base" } } : undefined;
   };
-  const before = await filesIn(world);
-  const env = { HOME: join(world, CONFIG), TENANTRY_URL: admin.url, TENANTRY_TOKEN: TOKEN };
+  const before = await filesIn(workFolder);
+  const env = { HOME: join(workFolder, CONFIG), TENANTRY_URL: admin.url, TENANTRY_TOKEN: TOKEN };
   const signal = AbortSignal.timeout(20_000);
-  const { exit } = await new CommandLine(join(world, WORK), env).run(form.args, { stdin: "token\n", signal });
-  const after = await filesIn(world);
+  const { exit } = await new CommandLine(join(workFolder, WORK), env).run(form.args, { stdin: "token\n", signal });
+  const after = await filesIn(workFolder);
   await admin.stop();
-  await rm(world, { recursive: true });
+  await rm(workFolder, { recursive: true });
   return { exit, paths: [...after].flatMap(([path, text]) => (before.get(path) === text ? [] : [path])) };
 }
 

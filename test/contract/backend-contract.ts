@@ -9,7 +9,7 @@ import { parseUri } from "../../src/protocol/uri.ts";
 import type { RecordingSink } from "../support/workerd/calls.ts";
 
 export interface ContractFixture {
-  readonly backend: RequestHandlers;
+  readonly handlers: RequestHandlers;
   readonly call: (about?: Partial<McpRequest>) => McpRequest;
   readonly sink: () => RecordingSink;
   readonly tools: {
@@ -31,7 +31,7 @@ export interface ContractFixture {
 
 const STRANGERS = ["nobody", "", "__proto__", "constructor", "toString", "../x"];
 
-export function backendContract(name: string, make: () => Promise<ContractFixture>): void {
+export function requestHandlersContract(name: string, make: () => Promise<ContractFixture>): void {
   describe(`${name} as a backend`, () => {
     let fixture: ContractFixture;
     beforeAll(async () => {
@@ -51,7 +51,7 @@ export function backendContract(name: string, make: () => Promise<ContractFixtur
     });
 
     it("says who it is and how long its definitions may be kept", () => {
-      const { server, cache } = fixture.backend.definitions;
+      const { server, cache } = fixture.handlers.definitions;
       expect(server).toMatchObject({ name: expect.stringMatching(/./), version: expect.any(String) });
       expect(Number.isInteger(cache.ttlMs) && cache.ttlMs >= 0).toBe(true);
       expect(["public", "private"]).toContain(cache.cacheScope);
@@ -63,26 +63,26 @@ type Of = () => ContractFixture;
 
 function toolContract(of: Of): void {
   async function call(tool: string, args: Record<string, unknown>, about: Partial<McpRequest> = {}) {
-    const { backend, call: callOf } = of();
-    const found = backend.tool(tool);
+    const { handlers, call: callOf } = of();
+    const found = handlers.tool(tool);
     if (!found || !("definition" in found)) throw new Error(`no tool ${tool}`);
     return found.call(args, callOf({ params: { name: tool, arguments: args }, ...about }));
   }
 
   it("are found by exactly the names they are listed under, which are all different", () => {
-    const { backend } = of();
-    const names = backend.definitions.tools.map(({ wire }) => wire.name);
+    const { handlers } = of();
+    const names = handlers.definitions.tools.map(({ wire }) => wire.name);
     expect(new Set(names).size).toBe(names.length);
     for (const listed of names) {
-      expect(backend.tool(listed)).toMatchObject({ definition: { wire: { name: listed } } });
+      expect(handlers.tool(listed)).toMatchObject({ definition: { wire: { name: listed } } });
     }
     for (const stranger of [...STRANGERS, ...names.map((listed) => `${listed} `)]) {
-      expect(backend.tool(stranger), stranger).toBeUndefined();
+      expect(handlers.tool(stranger), stranger).toBeUndefined();
     }
   });
 
   it("list an input schema of type object and can be written as JSON", () => {
-    for (const { wire } of of().backend.definitions.tools) {
+    for (const { wire } of of().handlers.definitions.tools) {
       expect(wire).toMatchObject({ inputSchema: { type: "object" } });
       expect(JSON.parse(JSON.stringify(wire))).toEqual(wire);
     }
@@ -124,18 +124,18 @@ function refusalOf(outcome: CallOutcome | InvalidArguments): string {
 
 function promptContract(of: Of): void {
   it("are found by exactly the names they are listed under", () => {
-    const { backend } = of();
-    const names = backend.definitions.prompts.map(({ wire }) => wire.name);
+    const { handlers } = of();
+    const names = handlers.definitions.prompts.map(({ wire }) => wire.name);
     expect(new Set(names).size).toBe(names.length);
     for (const listed of names) {
-      expect(backend.prompt(listed)).toMatchObject({ definition: { wire: { name: listed } } });
+      expect(handlers.prompt(listed)).toMatchObject({ definition: { wire: { name: listed } } });
     }
-    for (const stranger of STRANGERS) expect(backend.prompt(stranger), stranger).toBeUndefined();
+    for (const stranger of STRANGERS) expect(handlers.prompt(stranger), stranger).toBeUndefined();
   });
 
   it("return messages", async () => {
-    const { backend, prompt, call } = of();
-    const found = backend.prompt(prompt);
+    const { handlers, prompt, call } = of();
+    const found = handlers.prompt(prompt);
     if (!found || !("definition" in found)) throw new Error(`no prompt ${prompt}`);
     const args = { who: "Ada" };
     const about = { method: "prompts/get", params: { name: prompt, arguments: args } };
@@ -148,14 +148,14 @@ function promptContract(of: Of): void {
 
 function resourceContract(of: Of): void {
   const read = (uri: string, asked = uri) =>
-    of().backend.readResource({ uri, asked }, of().call({ method: "resources/read", params: { uri: asked } }));
+    of().handlers.readResource({ uri, asked }, of().call({ method: "resources/read", params: { uri: asked } }));
 
   it("are listed in pages, each once, with normal URIs", async () => {
-    const { backend, texts, bytes } = of();
+    const { handlers, texts, bytes } = of();
     const listed: string[] = [];
     let pages = 0;
     for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
-      const page = await backend.listResources(cursor, of().call({ method: "resources/list" }));
+      const page = await handlers.listResources(cursor, of().call({ method: "resources/list" }));
       if (!("items" in page)) throw new Error(page.message);
       for (const { uri, name } of page.items) {
         expect(parseUri(String(uri))).toEqual({ uri });
@@ -171,7 +171,7 @@ function resourceContract(of: Of): void {
   });
 
   it.each(["", "nonsense", "~", "%", "tools~0A0", "x".repeat(10_000)])("refuse the cursor %j", async (cursor) => {
-    expect(await of().backend.listResources(cursor, of().call({ method: "resources/list" }))).toMatchObject({
+    expect(await of().handlers.listResources(cursor, of().call({ method: "resources/list" }))).toMatchObject({
       kind: "failure",
       error: "invalidParams",
     });
@@ -205,7 +205,7 @@ function resourceContract(of: Of): void {
 
 function completionContract(of: Of): void {
   const complete = (ref: Parameters<RequestHandlers["complete"]>[0]["ref"], name: string, value: string) =>
-    of().backend.complete({ ref, name, value, known: {} }, of().call({ method: "completion/complete" }));
+    of().handlers.complete({ ref, name, value, known: {} }, of().call({ method: "completion/complete" }));
 
   it("offers values for an argument of a prompt", async () => {
     const { prompt } = of();

@@ -34,8 +34,8 @@ export function sourceContract<Host>(name: string, given: () => Promise<SourceFi
       const named = [source.tools, source.prompts].map((list) => list.map((item) => item.name));
       const uris = [source.resources.map(({ uri }) => uri), source.templates.map(({ wire }) => wire.uriTemplate)];
       for (const names of [...named, ...uris]) expect(new Set(names).size).toBe(names.length);
-      const offered = [...source.tools, ...source.prompts, ...source.resources, ...source.templates];
-      for (const { wire } of offered) expect(JSON.parse(JSON.stringify(wire))).toEqual(wire);
+      const definitions = [...source.tools, ...source.prompts, ...source.resources, ...source.templates];
+      for (const { wire } of definitions) expect(JSON.parse(JSON.stringify(wire))).toEqual(wire);
       for (const { name: own, wire } of [...source.tools, ...source.prompts]) expect(wire.name).toBe(own);
     });
 

@@ -30,7 +30,7 @@ function hurried(): void {
 const REQUESTS = 50;
 
 /** A function that waits for `slow` before it answers, and counts. */
-function world(slow: (ask: number) => Promise<unknown> | undefined) {
+function setup(slow: (ask: number) => Promise<unknown> | undefined) {
   const { id } = freshTenant();
   const address = freshAddress();
   const faults: string[] = [];
@@ -57,7 +57,7 @@ function world(slow: (ask: number) => Promise<unknown> | undefined) {
     return answered.status;
   };
   /** How often it was asked while so many came at once, and what they were told. */
-  const crowd = async () => {
+  const burst = async () => {
     const before = state.asks;
     state.from = before + 1;
     const told = await Promise.all(Array.from({ length: REQUESTS }, one));
@@ -67,7 +67,7 @@ function world(slow: (ask: number) => Promise<unknown> | undefined) {
   const leaseEnded = () => {
     ahead += Math.max(0, (peekPolicy(id)?.validUntil ?? 0) - Date.now() + 1);
   };
-  return { id, state, faults, one, crowd, leaseEnded };
+  return { id, state, faults, one, burst, leaseEnded };
 }
 
 const after = (ms: number) => scheduler.wait(ms);
@@ -77,10 +77,10 @@ describe("while the function is slow", () => {
   it.each([0, 100, 600])(
     "for %s ms it is asked three times at most by those who wait at the end of a lease",
     async (ms) => {
-      const { one, crowd, leaseEnded } = world(() => after(ms));
+      const { one, burst, leaseEnded } = setup(() => after(ms));
       expect(await one()).toBe(200);
       leaseEnded();
-      const { asks, told } = await crowd();
+      const { asks, told } = await burst();
       expect(told).toEqual([200]);
       expect(asks).toBeGreaterThan(0);
       expect(asks).toBeLessThanOrEqual(3);
@@ -88,55 +88,55 @@ describe("while the function is slow", () => {
   );
 
   it.each([100, 600])("for %s ms nobody is told that a tenant is none which an isolate meets", async (ms) => {
-    const { crowd } = world(() => after(ms));
-    const { asks, told } = await crowd();
+    const { burst } = setup(() => after(ms));
+    const { asks, told } = await burst();
     expect(told).toEqual([200]);
     // Whether there is such a tenant, and what it is under the lease that it then got.
     expect(asks).toBeLessThanOrEqual(6);
   });
 
   it("those who wait hear that the tenant is gone", async () => {
-    const { state, one, crowd, leaseEnded } = world(() => after(100));
+    const { state, one, burst, leaseEnded } = setup(() => after(100));
     expect(await one()).toBe(200);
     leaseEnded();
     state.row = undefined;
-    const { asks, told } = await crowd();
+    const { asks, told } = await burst();
     expect(told).toEqual([401]);
     expect(asks).toBeLessThanOrEqual(3);
   });
 });
 
 it("an ask that never ends keeps others for a moment, and its own request for ten seconds", async () => {
-  const { faults, id, one, crowd, leaseEnded } = world((ask) => (ask === 0 ? never() : undefined));
+  const { faults, id, one, burst, leaseEnded } = setup((ask) => (ask === 0 ? never() : undefined));
   expect(await one()).toBe(200);
   leaseEnded();
   hurried();
-  const { asks, told } = await crowd();
+  const { asks, told } = await burst();
   expect(asks).toBe(2);
   expect(new Set(told)).toEqual(new Set([200, 503]));
   expect(faults).toEqual([`Error: tenants("${id}"): Error: it gave no answer within 10000 ms`]);
 });
 
 it("where it always hangs, all are told soon after ten seconds, and it was asked once a second", async () => {
-  const { one, crowd, leaseEnded } = world(never);
+  const { one, burst, leaseEnded } = setup(never);
   expect(await one()).toBe(200);
   leaseEnded();
   hurried();
-  const { asks, told } = await crowd();
+  const { asks, told } = await burst();
   expect(told).toEqual([503]);
   expect(asks).toBeLessThanOrEqual(12);
   expect(await one()).toBe(200);
 });
 
 it("where it fails, it is asked three times at most for all who wait, and again by the next", async () => {
-  const { faults, state, one, crowd, leaseEnded } = world(async () => {
+  const { faults, state, one, burst, leaseEnded } = setup(async () => {
     // By then all have come.
     await after(500);
     throw new Error("no database");
   });
   expect(await one()).toBe(200);
   leaseEnded();
-  const { asks, told } = await crowd();
+  const { asks, told } = await burst();
   expect(told).toEqual([503]);
   expect(asks).toBeLessThanOrEqual(3);
   expect(faults.length).toBe(REQUESTS);

@@ -19,7 +19,7 @@ const toolNamed = (name: string, annotations = {}) =>
   defineTool({ name, description: name, annotations, handler: (_args, ctx) => `${name} of ${ctx.tenant.id}` });
 
 /** A database of tenants, and the Worker that asks it. */
-function world() {
+function setup() {
   const rows = new Map<string, TenantDefinition>();
   const asks: string[] = [];
   const faults: unknown[] = [];
@@ -54,7 +54,7 @@ const ERAS = [
 ] as const;
 
 type Era = (typeof ERAS)[number];
-type Mcp = ReturnType<typeof world>["mcp"];
+type Mcp = ReturnType<typeof setup>["mcp"];
 
 /** Lists the tools, or calls the one that is named. */
 async function send(mcp: Mcp, path: string, { era, version, meta }: Era, name?: string) {
@@ -85,7 +85,7 @@ function endLease(id: string): void {
 
 describe.each(ERAS)("a tenant that the author's function knows, in era $era", (era) => {
   it("is served, and asked for when a lease begins and not under it", async () => {
-    const { mcp, add, asks } = world();
+    const { mcp, add, asks } = setup();
     const { id } = add({ maxStalenessMs: 2000 });
     const call = () => send(mcp, id, era, "see");
     expect((await call()).body.result?.content).toEqual([{ type: "text", text: `see of ${id}` }]);
@@ -100,7 +100,7 @@ describe.each(ERAS)("a tenant that the author's function knows, in era $era", (e
   });
 
   it("has the tools of its patterns, or of its predicate, and its profiles and scopes", async () => {
-    const { mcp, add } = world();
+    const { mcp, add } = setup();
     expect(await listed(mcp, add({ tools: ["write*"] }).id, era)).toEqual(["write", "write_all"]);
     const readOnly: TenantDefinition["tools"] = ({ annotations }) =>
       (annotations as { readOnlyHint?: boolean } | undefined)?.readOnlyHint === true;
@@ -115,7 +115,7 @@ describe.each(ERAS)("a tenant that the author's function knows, in era $era", (e
   });
 
   it("changes with what the function says, from the next lease on", async () => {
-    const { mcp, add, rows } = world();
+    const { mcp, add, rows } = setup();
     const { id } = add({ tools: ["see"] });
     expect(await listed(mcp, id, era)).toEqual(["see"]);
     rows.set(id, { maxStalenessMs: LEASE_MS, tools: (tool) => tool.name !== "see" });
@@ -127,7 +127,7 @@ describe.each(ERAS)("a tenant that the author's function knows, in era $era", (e
   });
 
   it("that takes keys has those that operators made, and what they wrote over it", async () => {
-    const { mcp, add } = world();
+    const { mcp, add } = setup();
     const tenant = add({ mode: "key", scopes: { looker: { tools: ["see"] } } });
     expect((await send(mcp, tenant.id, era)).status).toBe(401);
     const { id, token, hash } = await createKey();
@@ -153,7 +153,7 @@ describe("a function that has no answer", () => {
   ])(
     "because it %s makes its tenant unavailable, neither unknown nor remembered as that",
     async (_what, broken, told) => {
-      const { mcp, add, state, faults, rows, asks } = world();
+      const { mcp, add, state, faults, rows, asks } = setup();
       const { id } = add();
       const whole = rows.get(id) ?? {};
       const [era] = ERAS;
@@ -181,7 +181,7 @@ describe("a function that has no answer", () => {
   );
 
   it("is told outside of a call, too", async () => {
-    const { mcp, add, state } = world();
+    const { mcp, add, state } = setup();
     const { id } = add();
     state.broken = new Error("no database");
     const failed: unknown = await mcp
@@ -195,7 +195,7 @@ describe("a function that has no answer", () => {
 
 describe("a name that the function does not know", () => {
   it("is asked for at most once in some seconds, and answered as a closed tenant is", async () => {
-    const { mcp, add, asks } = world();
+    const { mcp, add, asks } = setup();
     const closed = add({ mode: "key" });
     const [era] = ERAS;
     const unknown = freshTenant().id;
@@ -212,7 +212,7 @@ describe("a name that the function does not know", () => {
   });
 
   it("is asked for no more for an address that asked for too many", async () => {
-    const { mcp, asks } = world();
+    const { mcp, asks } = setup();
     const statuses = new Set<number>();
     const address = freshAddress();
     for (let at = 0; at < 130; at += 1) {
@@ -228,7 +228,7 @@ describe("a name that the function does not know", () => {
   });
 
   it("may be one that the admin API made, of which the function is not asked", async () => {
-    const { mcp, asks, rows } = world();
+    const { mcp, asks, rows } = setup();
     const made = await servedTenant({ mode: "open" });
     rows.set(made.id, { tools: ["see"] });
     const [era] = ERAS;
@@ -239,7 +239,7 @@ describe("a name that the function does not know", () => {
   });
 
   it("is entered nowhere", async () => {
-    const { mcp } = world();
+    const { mcp } = setup();
     const { id } = freshTenant();
     await send(mcp, id, ERAS[0]);
     expect((await directoryOf(env, id).lookup(id)).entry).toBe(null);
@@ -249,7 +249,7 @@ describe("a name that the function does not know", () => {
 
 describe("a tenant that the database does not have any more", () => {
   it("is withdrawn when `changed` resolves: for requests, calls of code, and streams", async () => {
-    const { mcp, add, rows } = world();
+    const { mcp, add, rows } = setup();
     const { id } = add({ maxStalenessMs: 1000 });
     const session = await sessionAt(mcp, id);
     const reader = readerOf(await sendTo(mcp, id, { method: "GET", headers: session }));
@@ -273,7 +273,7 @@ describe("a tenant that the database does not have any more", () => {
 
   it("tells streams of what else has changed", async () => {
     vi.useRealTimers();
-    const { mcp, add, rows } = world();
+    const { mcp, add, rows } = setup();
     const { id } = add({ tools: ["see"], maxStalenessMs: 50 });
     const session = await sessionAt(mcp, id);
     const reader = readerOf(await sendTo(mcp, id, { method: "GET", headers: session }));
@@ -284,7 +284,7 @@ describe("a tenant that the database does not have any more", () => {
   });
 
   it("waits for nothing where nobody was served, and makes no tenant of a name that is none", async () => {
-    const { mcp, add } = world();
+    const { mcp, add } = setup();
     const { id } = add({ maxStalenessMs: 60_000 });
     await mcp.tenant(env, id).invalidate();
     await mcp.tenant(env, "No name").invalidate();
@@ -292,7 +292,7 @@ describe("a tenant that the database does not have any more", () => {
   });
 
   it("does not come back while its authority is away", async () => {
-    const { mcp, add, rows } = world();
+    const { mcp, add, rows } = setup();
     const tenant = add({ maxStalenessMs: 50 });
     await send(mcp, tenant.id, ERAS[0]);
     rows.delete(tenant.id);
@@ -305,8 +305,8 @@ describe("a tenant that the database does not have any more", () => {
 });
 
 it("two Workers of one script ask each their own function", async () => {
-  const one = world();
-  const other = world();
+  const one = setup();
+  const other = setup();
   const { id } = one.add({ tools: ["see"] });
   other.rows.set(id, { maxStalenessMs: LEASE_MS, tools: ["write"] });
   const [era] = ERAS;

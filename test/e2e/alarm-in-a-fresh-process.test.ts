@@ -21,7 +21,7 @@ const SECRET = `whsec_${btoa("of-the-hook-0123456789abcdef")}`;
 async function receiver() {
   const state = { status: 503 };
   const heard: unknown[] = [];
-  const host = await startLocalServer((request, response) => {
+  const server = await startLocalServer((request, response) => {
     let text = "";
     request.on("data", (chunk: Buffer) => (text += chunk.toString()));
     request.on("end", () => {
@@ -29,8 +29,8 @@ async function receiver() {
       response.writeHead(state.status).end();
     });
   });
-  onTestFinished(() => host.stop());
-  return { url: `${host.origin}/`, state, heard };
+  onTestFinished(() => server.stop());
+  return { url: `${server.origin}/`, state, heard };
 }
 
 test("a webhook is sent again in it, by its author's feature", async () => {

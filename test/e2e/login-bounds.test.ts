@@ -312,14 +312,14 @@ async function documentWorld() {
   const tenant = await keyTenant();
   const documents = new Map<string, string>();
   const asked: string[] = [];
-  const host = await startLocalServer(({ url = "" }, response) => {
+  const server = await startLocalServer(({ url = "" }, response) => {
     asked.push(url);
     response.writeHead(200, { "content-type": "application/json" }).end(documents.get(url));
   });
-  onTestFinished(() => host.stop());
+  onTestFinished(() => server.stop());
   const put = (say: (id: string) => unknown, length = 60) => {
-    const path = `/${documents.size}-`.padEnd(length - host.origin.length, "x");
-    const id = host.origin + path;
+    const path = `/${documents.size}-`.padEnd(length - server.origin.length, "x");
+    const id = server.origin + path;
     const said = say(id);
     documents.set(path, typeof said === "string" ? said : JSON.stringify(said));
     return { id };

@@ -36,18 +36,18 @@ async function keyTenant(login: Json = {}, document: Json = {}) {
 async function documentHost() {
   const documents = new Map<string, Json>();
   const asked: string[] = [];
-  const host = await startLocalServer(({ url = "" }, response) => {
+  const server = await startLocalServer(({ url = "" }, response) => {
     asked.push(url);
     const found = documents.get(url);
     response.writeHead(found ? 200 : 403, { "content-type": found ? "application/json" : "text/html" });
     response.end(JSON.stringify(found ?? {}));
   });
-  onTestFinished(() => host.stop());
+  onTestFinished(() => server.stop());
   const put = (path: string, said: Json) => {
-    documents.set(path, { client_id: host.origin + path, ...said });
-    return host.origin + path;
+    documents.set(path, { client_id: server.origin + path, ...said });
+    return server.origin + path;
   };
-  return { asked, put, drop: (path: string) => documents.delete(path), origin: host.origin };
+  return { asked, put, drop: (path: string) => documents.delete(path), origin: server.origin };
 }
 
 /** From a refused call to a call as the person who pasted their key, and on with the next token. */
@@ -180,16 +180,16 @@ describe("what a client may not ask is told to the person, and never sent on", (
   test("an id whose document lies elsewhere, leads inside, redirects, is too long or cannot be read", async () => {
     const { url } = await keyTenant();
     const found = await discover(url);
-    const host = await startLocalServer(({ url: path }, response) => {
+    const server = await startLocalServer(({ url: path }, response) => {
       const json = { "content-type": "application/json" };
       if (path === "/redirects") response.writeHead(302, { location: "/long" });
       else response.writeHead(path === "/page" ? 403 : 200, path === "/page" ? {} : json);
       // 50 MB, if anybody reads them.
       if (path === "/long") for (let at = 0; at < 50; at += 1) response.write(" ".repeat(1_000_000));
-      response.end(JSON.stringify({ client_id: `${host.origin}/other`, ...SAID }));
+      response.end(JSON.stringify({ client_id: `${server.origin}/other`, ...SAID }));
     });
-    onTestFinished(() => host.stop());
-    const ids = ["/redirects", "/long", "/page", "/lies"].map((path) => host.origin + path);
+    onTestFinished(() => server.stop());
+    const ids = ["/redirects", "/long", "/page", "/lies"].map((path) => server.origin + path);
     for (const id of [
       ...ids,
       "https://10.0.0.1/client.json",

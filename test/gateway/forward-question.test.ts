@@ -46,7 +46,7 @@ async function asked(
   { result = {}, capabilities = ALL }: Asked = {},
 ) {
   const put: OutgoingRequest[] = [];
-  const port: ClientRequester = {
+  const clientRequester: ClientRequester = {
     nonce: undefined,
     memos: {},
     request: async (questions) => {
@@ -60,7 +60,7 @@ async function asked(
   const call = { revision: REVISION_FEATURES[revision], capabilities };
   const work = { call, deadline, redaction: Redaction.create([SECRET]), responseBudget: room };
   let waited = 0;
-  const answer = createQuestionHandler(port, work, () => (waited += 1));
+  const answer = createQuestionHandler(clientRequester, work, () => (waited += 1));
   const said = await answer({ method, params, signal: new AbortController().signal }).finally(() => deadline.end());
   return { put: put.map((one) => one.params), methods: put.map((one) => one.method), said, waited };
 }

@@ -13,7 +13,7 @@ const headers = { "x-key": "{{secret:KEY}}" };
 function scene(call: TenantStub["call"]) {
   const told: unknown[] = [];
   const read: string[] = [];
-  const ground: RefreshContext = {
+  const context: RefreshContext = {
     tenant: "t",
     placement: DEFAULT_PLACEMENT,
     created: "",
@@ -30,49 +30,49 @@ function scene(call: TenantStub["call"]) {
     },
     onError: (error) => void told.push(error),
   };
-  return { ground, told, read };
+  return { context, told, read };
 }
 
 it.each([-3_600_000, -5000, 0])(
   "an isolate asks again a second later at the soonest, where it is told %i ms",
   async (ms) => {
-    const { ground } = scene(async (method) =>
+    const { context } = scene(async (method) =>
       method === "gateway.claimDue"
         ? { claimed: [], nextAt: Date.now() + ms, isCurrent: true }
         : { state: "unchanged" },
     );
     const now = Date.now();
-    expect(await refreshDueUpstreams(ground, {})).toBeGreaterThanOrEqual(now + 1000);
+    expect(await refreshDueUpstreams(context, {})).toBeGreaterThanOrEqual(now + 1000);
   },
 );
 
 it("an isolate reads what it claimed though removed upstreams cannot be cleared up", async () => {
   let asked = 0;
-  const { ground, read, told } = scene(async (method) => {
+  const { context, read, told } = scene(async (method) => {
     if (method === "sections.remove") throw new Error("Network connection lost.");
     asked += 1;
     return { claimed: asked === 1 ? ["up"] : [], nextAt: Date.now() + 60_000, isCurrent: true };
   });
-  await refreshDueUpstreams(ground, {});
+  await refreshDueUpstreams(context, {});
   expect(read).toEqual(["KEY"]);
   expect(told.map(String)).toContain("Error: Network connection lost.");
 });
 
 it("an isolate clears up again soon where that failed, though nothing is due", async () => {
-  const { ground } = scene(async (method) => {
+  const { context } = scene(async (method) => {
     if (method === "sections.remove") throw new Error("Network connection lost.");
     return { claimed: [], nextAt: Infinity, isCurrent: true };
   });
-  expect(await refreshDueUpstreams(ground, {})).toBeLessThan(Date.now() + 60_000);
+  expect(await refreshDueUpstreams(context, {})).toBeLessThan(Date.now() + 60_000);
 });
 
 it("an isolate reads what it claimed while clearing up is not answered", async () => {
   let asked = 0;
-  const { ground, read } = scene(async (method) => {
+  const { context, read } = scene(async (method) => {
     if (method === "sections.remove") return new Promise(() => {});
     asked += 1;
     return { claimed: asked === 1 ? ["up"] : [], nextAt: Date.now() + 60_000, isCurrent: true };
   });
-  void refreshDueUpstreams(ground, {});
+  void refreshDueUpstreams(context, {});
   await expect.poll(() => read).toEqual(["KEY"]);
 });

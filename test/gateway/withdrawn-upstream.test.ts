@@ -68,7 +68,7 @@ interface World {
   readonly hold: () => { readonly begun: Promise<void>; readonly go: () => void };
 }
 
-async function world(): Promise<World> {
+async function setup(): Promise<World> {
   const heard: string[] = [];
   let waiting: { begun: () => unknown; go: Promise<void> } | undefined;
   const url = upstreamAt(async (request) => {
@@ -159,7 +159,7 @@ const WITHDRAWN: Readonly<Record<string, (of: World) => Promise<unknown>>> = {
 
 describe.each(Object.entries(WITHDRAWN))("while a session begins, %s", { timeout: 60_000 }, (_what, withdraw) => {
   it("a call asks the upstream for nothing more", async () => {
-    const of = await world();
+    const of = await setup();
     of.heard.length = 0;
     const { begun, go } = of.hold();
     const answers = ASKED.map(([where, method, params]) => of.send(where, method, params));
@@ -174,7 +174,7 @@ describe.each(Object.entries(WITHDRAWN))("while a session begins, %s", { timeout
 });
 
 it("calls go on where nothing was taken away while a session began", async () => {
-  const of = await world();
+  const of = await setup();
   of.heard.length = 0;
   const { begun, go } = of.hold();
   const answers = ASKED.map(([where, method, params]) => of.send(where, method, params));

@@ -5,7 +5,7 @@ import type { ReadReturn } from "../../src/handlers/resource-contents.ts";
 import { defineResource, defineTemplate } from "../../src/handlers/resource.ts";
 import { resolveLimits } from "../../src/limits/limit-definitions.ts";
 import type { RequestScope } from "../../src/handlers/request-scope.ts";
-import { callOf, hostOf } from "../support/workerd/calls.ts";
+import { callOf, requestScopeOf } from "../support/workerd/calls.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 
 const asked = { uri: "file:a", asked: "FILE:a" };
@@ -23,7 +23,7 @@ const read = (given: () => ReadReturn | Promise<ReadReturn>, about: Partial<Requ
   defineResource({ uri: "file:a", name: "a", mimeType: "x/declared", read: given }).read(
     asked,
     call,
-    hostOf(freshTenant(), about),
+    requestScopeOf(freshTenant(), about),
   );
 
 describe("what read gives", () => {
@@ -96,7 +96,7 @@ describe("what read gives", () => {
     const reading = defineResource({ uri: "file:a", name: "a", read: () => silent }).read(
       asked,
       callOf({ method: "resources/read", sink }),
-      hostOf(freshTenant()),
+      requestScopeOf(freshTenant()),
     );
     await new Promise((resolve) => setTimeout(resolve, 0));
     sink.cancel();
@@ -110,7 +110,7 @@ describe("how long clients may keep it", () => {
   const resource = defineResource({ uri: "file:a", name: "a", text: "x", cache });
   const template = defineTemplate({ uriTemplate: "file:{id}", name: "t", cache: { ttlMs: 5 }, read: ({ id }) => id });
   const host = (cacheScope: "public" | "private") => {
-    const made = hostOf(freshTenant());
+    const made = requestScopeOf(freshTenant());
     return { ...made, access: { ...made.access, cacheScope } };
   };
 

@@ -1,6 +1,6 @@
 // Resources and templates in code: names that nobody could ask for are refused at definition.
 
-import { callOf, hostOf } from "../support/workerd/calls.ts";
+import { callOf, requestScopeOf } from "../support/workerd/calls.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 import { describe, expect, it } from "vitest";
 import { defineResource, defineTemplate } from "../../src/handlers/resource.ts";
@@ -38,7 +38,7 @@ describe("defineResource", () => {
   it("prefers its own read over what is fixed", async () => {
     const resource = defineResource({ uri: "note:a", name: "n", text: "fixed", read: () => "read" });
     const asked = { uri: "note:a", asked: "NOTE:a" };
-    const outcome = await resource.read(asked, callOf({ method: "resources/read" }), hostOf(freshTenant()));
+    const outcome = await resource.read(asked, callOf({ method: "resources/read" }), requestScopeOf(freshTenant()));
     expect(outcome).toMatchObject({ kind: "complete", result: { contents: [{ uri: "NOTE:a", text: "read" }] } });
   });
 });

@@ -11,7 +11,7 @@ import { AppError } from "../../src/protocol/app-error.ts";
 import type { McpRequest } from "../../src/protocol/mcp-request.ts";
 import type { CallOutcome } from "../../src/protocol/call-outcome.ts";
 import { REVISION_FEATURES } from "../../src/protocol/revisions.ts";
-import { callOf, hostOf, RecordingSink } from "../support/workerd/calls.ts";
+import { callOf, requestScopeOf, RecordingSink } from "../support/workerd/calls.ts";
 import { freshTenant, rowsOf } from "../support/workerd/tenant.ts";
 
 type Work = (ctx: UntypedContext) => ToolReturn | Promise<ToolReturn>;
@@ -24,14 +24,14 @@ interface About {
 
 const PARAMS = { name: "tool", arguments: {} };
 
-function run(work: Work, { call, host, timeoutMs = 60_000 }: About = {}): Promise<CallOutcome> {
+function run(work: Work, { call, host: requestScope, timeoutMs = 60_000 }: About = {}): Promise<CallOutcome> {
   const handling: RunOptions<ToolReturn> = {
     name: "tool",
     timeoutMs,
     handler: work,
     toResult: (returned) => toolResult(returned, undefined),
   };
-  return runHandlerCall(handling, callOf({ params: PARAMS, ...call }), hostOf(freshTenant(), host));
+  return runHandlerCall(handling, callOf({ params: PARAMS, ...call }), requestScopeOf(freshTenant(), requestScope));
 }
 
 function textOf(outcome: CallOutcome): unknown {
@@ -127,7 +127,7 @@ describe("hooks", () => {
 
 describe("a call that asks", () => {
   const tenant = freshTenant();
-  const host = hostOf(tenant);
+  const requestScope = requestScopeOf(tenant);
 
   /** A call and its continuation, on one tenant with its authority. */
   async function step(work: Work, params: Record<string, unknown> = {}) {
@@ -137,7 +137,7 @@ describe("a call that asks", () => {
       handler: work,
       toResult: (returned) => toolResult(returned, undefined),
     };
-    return runHandlerCall(handling, callOf({ params: { ...PARAMS, ...params } }), host);
+    return runHandlerCall(handling, callOf({ params: { ...PARAMS, ...params } }), requestScope);
   }
 
   function stateOf(outcome: CallOutcome): string {

@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { defineTool } from "../../src/handlers/tool.ts";
-import { callOf, hostOf } from "../support/workerd/calls.ts";
+import { callOf, requestScopeOf } from "../support/workerd/calls.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 
 const handler = () => "done";
@@ -101,7 +101,7 @@ describe("what a handler throws", () => {
 
   const textOf = async (work: () => never) => {
     const tool = defineTool({ name: "throws", handler: work });
-    const outcome = await tool.call({}, callOf(), hostOf(freshTenant(), { requestId: "ray-7" }));
+    const outcome = await tool.call({}, callOf(), requestScopeOf(freshTenant(), { requestId: "ray-7" }));
     return outcome.kind === "complete" ? outcome.result : outcome;
   };
   const masked = {

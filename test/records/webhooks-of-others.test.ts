@@ -54,14 +54,14 @@ it("the platform's webhook is told before those of the tenant, which may each ta
       return new Response(null, { status: 204 });
     });
   const own = Object.fromEntries(["a", "b"].map((name) => [name, { url: receiver("own"), secret: "{{secret:HOOK}}" }]));
-  const ground: WebhookContext = {
+  const context: WebhookContext = {
     tenant: "acme",
     document: { webhooks: own },
     env: {},
     secret: async () => "whsec_c2VjcmV0LW9mLXRoZS1ob29r",
   };
   const message = { id: "msg_1", type: "upstream.down", at: 0, data: {}, done: [] };
-  const outcomes = await dispatchWebhooks(message, ground, {
+  const outcomes = await dispatchWebhooks(message, context, {
     platform: () => ({ ops: { url: receiver("platform"), secret: "in clear" } }),
   });
   expect(outcomes.map(({ name, why }) => [name, why])).toEqual([

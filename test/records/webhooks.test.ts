@@ -40,7 +40,7 @@ afterEach(() => {
   place.platformHooks = undefined;
 });
 
-const groundOf = (hooks: NonNullable<WebhookContext["document"]["webhooks"]>): WebhookContext => ({
+const contextOf = (hooks: NonNullable<WebhookContext["document"]["webhooks"]>): WebhookContext => ({
   tenant: "acme",
   document: { webhooks: hooks },
   env: {},
@@ -53,15 +53,15 @@ const hook = (url: string, more: object = {}) => ({ url, secret: "{{secret:HOOK}
 describe("a message", () => {
   it.each(["whsec_not-base64", "whsec_", " "])("is not sent where the secret is %j, and says so", async (secret) => {
     const { heard, url } = receiver(204);
-    const ground = { ...groundOf({ ops: hook(url) }), secret: async () => secret };
-    const [told] = await dispatchWebhooks(message, ground, {});
+    const context = { ...contextOf({ ops: hook(url) }), secret: async () => secret };
+    const [told] = await dispatchWebhooks(message, context, {});
     expect(told).toEqual({ name: "ops", why: expect.stringContaining("its secret is nothing to sign with") as string });
     expect(heard).toEqual([]);
   });
 
   it("is signed as Standard Webhooks says, with its id and time", async () => {
     const { heard, url } = receiver(204);
-    expect(await dispatchWebhooks(message, groundOf({ ops: hook(url) }), {})).toEqual([{ name: "ops", why: null }]);
+    expect(await dispatchWebhooks(message, contextOf({ ops: hook(url) }), {})).toEqual([{ name: "ops", why: null }]);
     const [{ headers, text } = { headers: new Headers(), text: "" }] = heard;
     const [id, time] = ["webhook-id", "webhook-timestamp"].map((name) => headers.get(name));
     const [, signature = ""] = /^v1,(.+)$/.exec(headers.get("webhook-signature") ?? "") ?? [];
@@ -82,14 +82,14 @@ describe("a message", () => {
 
   it("goes to receivers that want it and do not have it, and says why one could not be told", async () => {
     const { heard, url } = receiver(204);
-    const ground = groundOf({
+    const context = contextOf({
       all: hook(url),
       has: hook(url),
       off: hook(url, { enabled: false }),
       other: hook(url, { events: ["quota.reached"] }),
       bare: { url, secret: "{{secret:NONE}}" },
     });
-    expect(await dispatchWebhooks({ ...message, done: ["has"] }, ground, {})).toEqual([
+    expect(await dispatchWebhooks({ ...message, done: ["has"] }, context, {})).toEqual([
       { name: "all", why: null },
       { name: "bare", why: "the tenant has no secret NONE" },
     ]);
@@ -100,9 +100,9 @@ describe("a message", () => {
     const { heard, url } = receiver(204);
     const bound = { ACME__X__KEY: "of acme--x-0123456789abcdef", ACME__KEY: "of acme-0123456789abcdef" };
     const told = async (tenant: string, secret: string) => {
-      const ground = { ...groundOf({ ops: hook(url, { secret }) }), tenant, env: bound };
-      const broken = (webhooks({}) as BuiltInFeature).checkDocument?.(ground.document, undefined);
-      return [(await dispatchWebhooks(message, ground, {}))[0]?.why, broken?.length];
+      const context = { ...contextOf({ ops: hook(url, { secret }) }), tenant, env: bound };
+      const broken = (webhooks({}) as BuiltInFeature).checkDocument?.(context.document, undefined);
+      return [(await dispatchWebhooks(message, context, {}))[0]?.why, broken?.length];
     };
     expect(await told("acme--x", "{{secret:KEY}}")).toEqual(["the tenant has no secret KEY", 0]);
     expect(await told("acme", "{{secret:hook}}")).toEqual([null, 0]);
@@ -113,8 +113,8 @@ describe("a message", () => {
   it("follows no redirect, and goes nowhere inside", async () => {
     const { heard, url } = receiver(302);
     const inside = ["https://127.0.0.1/", "https://10.0.0.1/x", "http://example.com/", "https://metadata.internal/"];
-    const ground = groundOf(Object.fromEntries([url, ...inside].map((one, at) => [`h${at}`, hook(one)])));
-    const outcomes = await dispatchWebhooks(message, ground, {});
+    const context = contextOf(Object.fromEntries([url, ...inside].map((one, at) => [`h${at}`, hook(one)])));
+    const outcomes = await dispatchWebhooks(message, context, {});
     expect(outcomes[0]?.why).toBe("it answered 302");
     expect(outcomes.slice(1).map(({ why }) => why)).toEqual(inside.map(() => expect.stringContaining("refused")));
     expect(heard.length).toBe(1);

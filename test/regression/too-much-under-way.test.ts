@@ -32,7 +32,7 @@ async function slow(era: "2025" | "2026", more: Json = {}, secrets: Readonly<Rec
 }
 
 /** As many at once as are refused and more; the refused ones are answered while the others wait. */
-async function crowd(
+async function burst(
   upstream: Awaited<ReturnType<typeof slow>>,
   call: () => Promise<Reply>,
   meanwhile: () => Promise<void> = async () => {},
@@ -61,7 +61,7 @@ describe.each(ERAS)(
       const upstream = await slow("2026");
       const client = await upstream.tenant.client(revision);
       const before = await upstream.shown();
-      const { refused, served, during, read } = await crowd(upstream, () => client.request("tools/call", GO));
+      const { refused, served, during, read } = await burst(upstream, () => client.request("tools/call", GO));
       expect([refused.length, served.length]).toEqual([ASKED - MOST, MOST]);
       for (const { result } of served) expect(result).toMatchObject({ content: [{ text: "done" }] });
       for (const { error, text, headers, status } of refused) {
@@ -80,7 +80,7 @@ describe.each(ERAS)(
 test("calls that would each begin a session are told so, too, and a later one begins it", async () => {
   const upstream = await slow("2025");
   const client = await upstream.tenant.client();
-  const { refused, served } = await crowd(upstream, () => client.request("tools/call", GO));
+  const { refused, served } = await burst(upstream, () => client.request("tools/call", GO));
   expect(refused.length).toBeGreaterThanOrEqual(ASKED - MOST);
   for (const { error } of refused) expect(error).toMatchObject({ code: -32603, data: { server: "up", retryAfter: 2 } });
   for (const { result } of served) expect(result).toMatchObject({ content: [{ text: "done" }] });
@@ -90,7 +90,7 @@ test("calls that would each begin a session are told so, too, and a later one be
 
 test("calls in the wrapped form are told so, too", async () => {
   const upstream = await slow("2026");
-  const { refused } = await crowd(upstream, () => wrappedCall(origin, upstream.tenant.id, { capabilities: {} }));
+  const { refused } = await burst(upstream, () => wrappedCall(origin, upstream.tenant.id, { capabilities: {} }));
   expect(refused).toHaveLength(ASKED - MOST);
   for (const { error } of refused) expect(error).toMatchObject({ code: -32603, data: { server: "up", retryAfter: 2 } });
 });
@@ -103,7 +103,7 @@ test("an access token that another upstream needs is asked for meanwhile: its ca
   const upstream = await slow("2026", { other: { ...other.entry, auth } }, { UP: "s3cret" });
   const client = await upstream.tenant.client();
   const call = () => client.request("tools/call", { name: "other__go", arguments: {} });
-  const { refused } = await crowd(
+  const { refused } = await burst(
     upstream,
     () => client.request("tools/call", GO),
     async () => {

@@ -141,16 +141,16 @@ describe("at login", () => {
   test("the host of a client's document hears who reads it", async () => {
     const heard: { headers: IncomingHttpHeaders }[] = [];
     const redirect = "http://127.0.0.1:4567/callback";
-    const host = await startLocalServer(({ url = "", headers }, response) => {
+    const server = await startLocalServer(({ url = "", headers }, response) => {
       heard.push({ headers });
       response.writeHead(200, { "content-type": "application/json" });
       const said = { client_name: "App", redirect_uris: [redirect], token_endpoint_auth_method: "none" };
-      response.end(JSON.stringify({ client_id: host.origin + url, ...said }));
+      response.end(JSON.stringify({ client_id: server.origin + url, ...said }));
     });
-    onTestFinished(() => host.stop());
+    onTestFinished(() => server.stop());
     const id = await admin.tenant({ mode: "key+oauth", auth: { login: { via: "key" } } });
     const found = await discover(`${login.origin}/mcp/${id}`);
-    const page = await new LoginBrowser().go(authorizeUrl(newAsking(found, `${host.origin}/client.json`, redirect)));
+    const page = await new LoginBrowser().go(authorizeUrl(newAsking(found, `${server.origin}/client.json`, redirect)));
     expect(page.status).toBe(200);
     expect(heard).toHaveLength(1);
     expect(agentsOf(heard)).toEqual(new Set([AGENT]));

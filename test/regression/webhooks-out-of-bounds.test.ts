@@ -15,12 +15,12 @@ const SECRET = "{{secret:HOOK}}";
 
 async function receiver() {
   let heard = 0;
-  const host = await startLocalServer((_request, response) => {
+  const server = await startLocalServer((_request, response) => {
     heard += 1;
     response.writeHead(204).end();
   });
-  onTestFinished(() => host.stop());
-  return { url: `${host.origin}/`, heard: () => heard };
+  onTestFinished(() => server.stop());
+  return { url: `${server.origin}/`, heard: () => heard };
 }
 
 /** What a tenant's own administrator is answered who writes its document. */

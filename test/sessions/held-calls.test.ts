@@ -70,7 +70,7 @@ async function held(run: (call: McpRequest) => Promise<never> | Promise<{ kind: 
   made += 1;
   const tenant = `tenant-${made}`;
   const known = defineTenants<NewResource>({ [tenant]: {} }).get(tenant) ?? failure("unknownTenant");
-  const visit = new RequestContext(
+  const context = new RequestContext(
     deployment,
     {
       request: new Request(`https://x.example/mcp/${tenant}`),
@@ -83,7 +83,7 @@ async function held(run: (call: McpRequest) => Promise<never> | Promise<{ kind: 
     },
     { tenant, profile: null, path: "", credential: NO_CREDENTIAL, tenantResult: known },
   );
-  const entered = await authorizeRequest(visit);
+  const entered = await authorizeRequest(context);
   if (isFailure(entered)) throw new Error(entered.message);
   // Whoever asked for the lease may keep watch over all that waits, by timers that stand still here: that is no work of the calls.
   work.length = 0;
@@ -93,7 +93,7 @@ async function held(run: (call: McpRequest) => Promise<never> | Promise<{ kind: 
       events,
       sendStoredEvent: () => {},
       acknowledge: (post) => taken.push(post),
-      reconnect: () => lost.push(visit.subrequestCount),
+      reconnect: () => lost.push(context.subrequestCount),
     },
     {
       revision: REVISION_FEATURES["2024-11-05"],
@@ -110,7 +110,7 @@ async function held(run: (call: McpRequest) => Promise<never> | Promise<{ kind: 
     events.end();
     return new Response(events.body).text();
   };
-  return { holder, calls, taken, lost, visit, work, told };
+  return { holder, calls, taken, lost, context, work, told };
 }
 
 const never = () => new Promise<never>(() => {});
@@ -153,17 +153,17 @@ it("a call that is only about to run when its client goes is cancelled as late a
 
 it("the client is asked to come back when its invocation asked others often enough, as soon as nothing runs", async () => {
   const { promise, resolve } = Promise.withResolvers<{ kind: "complete"; result: JsonObject }>();
-  const { holder, lost, visit, work, told } = await held(() => promise);
+  const { holder, lost, context, work, told } = await held(() => promise);
   const tell = (id: string) => {
     holder.handlePost({ posted: CALL, id });
   };
-  visit.subrequestCount = 2000;
+  context.subrequestCount = 2000;
   tell("one");
   tell("two");
   await vi.waitFor(() => {
     expect(work).toHaveLength(2);
   });
-  visit.subrequestCount = 5000;
+  context.subrequestCount = 5000;
   tell("refused");
   holder.reconnectWhenIdle();
   expect(lost).toEqual([]);
@@ -175,12 +175,12 @@ it("the client is asked to come back when its invocation asked others often enou
 });
 
 it("a client that asks little stays", async () => {
-  const { holder, lost, visit, work, told } = await held(async () => ({ kind: "complete", result: { content: [] } }));
-  const before = visit.subrequestCount;
+  const { holder, lost, context, work, told } = await held(async () => ({ kind: "complete", result: { content: [] } }));
+  const before = context.subrequestCount;
   for (const id of ["one", "two", "three"]) holder.handlePost({ posted: CALL, id });
   await Promise.all(work);
-  expect(visit.subrequestCount - before).toBeLessThan(20);
-  expect(visit.subrequestCount - before).toBeGreaterThanOrEqual(3);
+  expect(context.subrequestCount - before).toBeLessThan(20);
+  expect(context.subrequestCount - before).toBeGreaterThanOrEqual(3);
   expect(lost).toEqual([]);
   expect((await told()).match(/"id":"mine"/g)).toHaveLength(3);
 });

@@ -92,7 +92,7 @@ async function standing(seed: number, inIsolate: number, streams = STREAMS) {
   const ended: { readonly stream: number; readonly why: string; readonly at: number }[] = [];
   const isolates: Isolate[] = [];
 
-  const hostOf = (stream: number): FeedHost => {
+  const requestScopeOf = (stream: number): FeedHost => {
     const principal = `p${stream}`;
     const isolate = (isolates[Math.floor(stream / inIsolate)] ??= {
       leaseAsked: -Infinity,
@@ -126,7 +126,7 @@ async function standing(seed: number, inIsolate: number, streams = STREAMS) {
     };
   };
   const begun = Array.from({ length: streams }, (_none, stream) =>
-    new ChangeFeed(hostOf(stream), clock).start(undefined),
+    new ChangeFeed(requestScopeOf(stream), clock).start(undefined),
   );
   await clock.advance(1000);
   await Promise.all(begun);

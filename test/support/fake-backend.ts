@@ -30,7 +30,7 @@ export const REVISIONS = Object.keys(REVISION_FEATURES) as ProtocolVersion[];
 /** What the fake was asked, in order: the method of the port and its arguments without the call. */
 export type Asked = readonly [method: string, ...rest: readonly unknown[]];
 
-export class FakeBackend implements RequestHandlers {
+export class FakeRequestHandlers implements RequestHandlers {
   readonly server: ServerInfo = { name: "fake", version: "1.2.3" };
   readonly instructions: string | undefined = undefined;
   readonly cache: CacheHint = { ttlMs: 5000, cacheScope: "public" };
@@ -47,7 +47,7 @@ export class FakeBackend implements RequestHandlers {
   readonly onRead: () => CallOutcome = () => failure("internal");
   readonly onComplete: () => readonly string[] | Failure = () => failure("internal");
 
-  constructor(given: Partial<Omit<FakeBackend, "asked" | "definitions">> = {}) {
+  constructor(given: Partial<Omit<FakeRequestHandlers, "asked" | "definitions">> = {}) {
     Object.assign(this, given);
   }
 
@@ -158,9 +158,9 @@ export interface Answered {
 }
 
 /** The call's way through dispatch and encoding, read back as a client reads it. */
-export async function answerOf(call: McpRequest, backend: RequestHandlers): Promise<Answered> {
-  const outcome = await dispatch(call, backend);
-  const { json, status, retryAfter } = encodeOutcome(call.id, outcome, call.revision, backend.definitions.server);
+export async function answerOf(call: McpRequest, handlers: RequestHandlers): Promise<Answered> {
+  const outcome = await dispatch(call, handlers);
+  const { json, status, retryAfter } = encodeOutcome(call.id, outcome, call.revision, handlers.definitions.server);
   const message = JSON.parse(json) as JsonObject;
   return {
     status,

@@ -12,9 +12,9 @@ let failed: unknown[] = [];
 let answer: () => Promise<{ keys: [] }> = async () => ({ keys: [] });
 let keysOf: OperatorKeys;
 
-const ground = { env: {}, onError: (error: unknown) => failed.push(error) };
-const held = () => keysOf(ISSUER, ground, false);
-const newer = () => keysOf(ISSUER, ground, true);
+const context = { env: {}, onError: (error: unknown) => failed.push(error) };
+const held = () => keysOf(ISSUER, context, false);
+const newer = () => keysOf(ISSUER, context, true);
 
 beforeEach(() => {
   now = Date.UTC(2026, 10, 22);
@@ -91,7 +91,7 @@ it("the last good keys serve for a day while the server cannot be read, and none
 
 it("keys of one server are not used for another", async () => {
   await held();
-  await keysOf("https://other.example.com", ground, false);
+  await keysOf("https://other.example.com", context, false);
   expect(asked).toEqual([ISSUER, "https://other.example.com"]);
 });
 

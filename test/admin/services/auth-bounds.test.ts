@@ -89,9 +89,9 @@ describe("a tenant's administrator", () => {
     const { id } = await tenantWith({ authBounds: HOSTS });
     const caller = { name: "ann", role: "tenant-admin" as const, tenants: [id] };
     const options = { ...adminOptions, features: [login()] };
-    const desk = { env: adminEnv, options, caller, request: new Request(`${ORIGIN}/admin/v1/x`) };
+    const context = { env: adminEnv, options, caller, request: new Request(`${ORIGIN}/admin/v1/x`) };
     const add = async (host: string, role: OperatorRole) => {
-      const who = { ...desk, caller: { ...caller, role } };
+      const who = { ...context, caller: { ...caller, role } };
       const edit = (own: TenantDocument) => ({ ...own, auth: { issuers: [at(host)] } });
       const how = { edit, ifMatch: null, dryRun: false, wait: "never", action: "apply" } as const;
       return applyDocument(who, await requireTenant(who, id), how);

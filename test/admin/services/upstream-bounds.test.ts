@@ -39,9 +39,9 @@ describe("an upstream that a tenant's administrator writes", () => {
   it("is bounded under the very record that is written over, whatever was looked at before", async () => {
     const id = await newTenant({ upstreamBounds: bounds });
     const caller = { name: "ann", role: "tenant-admin" as const, tenants: [id] };
-    const desk = { env: adminEnv, options: adminOptions, caller, request: new Request(`${ORIGIN}/admin/v1/x`) };
+    const context = { env: adminEnv, options: adminOptions, caller, request: new Request(`${ORIGIN}/admin/v1/x`) };
     const add = async (host: string, role: OperatorRole) => {
-      const who = { ...desk, caller: { ...caller, role } };
+      const who = { ...context, caller: { ...caller, role } };
       const edit = (own: TenantDocument) => ({ ...own, upstreams: { up: at(host) } });
       const how = { edit, ifMatch: null, dryRun: false, wait: "never", action: "apply" } as const;
       return applyDocument(who, await requireTenant(who, id), how);

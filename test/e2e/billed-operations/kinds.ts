@@ -18,7 +18,7 @@ const TEXT = "A text about otters, owls and an old oak. ".repeat(20);
 const SEARCH = { name: "lab_list", arguments: { prefix: "lab://nothing" } };
 const ECHO = { name: "lab_echo", arguments: { a: 1 } };
 
-export interface Ground {
+export interface Context {
   readonly workers: BilledWorkers;
   readonly upstream: Upstream;
 }
@@ -40,7 +40,7 @@ export interface Kind {
   scene(place: Place): Promise<Scene>;
 }
 
-export interface Place extends Ground {
+export interface Place extends Context {
   readonly tenant: string;
   readonly url: string;
   readonly admin: (method: string, path: string, json?: unknown) => Promise<Json>;

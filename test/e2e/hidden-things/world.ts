@@ -114,7 +114,7 @@ async function makeWorld(worker: OneWorker, isCrowded: boolean): Promise<HiddenW
     await Promise.all(hidden.map(async (one) => store(hiddenId(one), hiddenText(one))));
     await store(visibleId(at), visibleText(at));
   }
-  if (isCrowded) await crowd(admin);
+  if (isCrowded) await fill(admin);
   const made = await admin("POST", `/tenants/${TENANT}/keys`, { name: "reader", scopes: ["reader"] });
   const bound = await admin("POST", `/tenants/${TENANT}/keys`, { name: "bound", scopes: ["reader"], profile: "both" });
   const inner = await admin("POST", `/tenants/${TENANT}/keys`, { name: "inner", scopes: ["inner"], profile: "inner" });
@@ -140,7 +140,7 @@ export const hiddenText = (at: number) =>
   `${pick(HIDDEN_WORDS, at)} ${pick(WORDS, at)} ${pick(HIDDEN_WORDS, at + 1)} apple otter meeting budget`;
 
 /** Other tenants, keys and suspensions. */
-async function crowd(admin: HiddenWorld["admin"]): Promise<void> {
+async function fill(admin: HiddenWorld["admin"]): Promise<void> {
   for (const id of ["hidden-one", "hidden-two"]) {
     await admin("POST", "/tenants", { id, document: { mode: "key", profiles: { "hidden-profile": {} } } });
     await admin(

@@ -10,7 +10,7 @@ afterEach(() => {
 type Answer = () => Response | Promise<Response>;
 
 /** A client of its own, at a token endpoint that gives `token-1`, `token-2` unless it is told otherwise. */
-function desk() {
+function setup() {
   const clock = { now: 1_000_000 };
   const given = { count: 0, asked: 0 };
   const give: Answer = () => {
@@ -39,7 +39,7 @@ const away: Answer = () => {
 
 describe("an access token", () => {
   it("is used until it ends where no other can be had, and another is asked for meanwhile", async () => {
-    const { clock, given, server, give, ask } = desk();
+    const { clock, given, server, give, ask } = setup();
     expect(await ask()).toBe("token-1");
     server.answer = away;
     clock.now += 3_575_000;
@@ -57,7 +57,7 @@ describe("an access token", () => {
   });
 
   it("is not used any more once its upstream has refused it, though no other can be had", async () => {
-    const { server, grant, ask } = desk();
+    const { server, grant, ask } = setup();
     const token = await ask();
     forgetAccessToken(grant, token);
     server.answer = away;
@@ -65,7 +65,7 @@ describe("an access token", () => {
   });
 
   it("is asked for by one other caller when the caller that asked is dropped", async () => {
-    const { clock, given, server, give, ask } = desk();
+    const { clock, given, server, give, ask } = setup();
     server.answer = () => new Promise(() => {});
     void ask();
     await expect.poll(() => given.asked).toBe(1);
@@ -79,7 +79,7 @@ describe("an access token", () => {
   });
 
   it("stays when an earlier request for one is refused late", async () => {
-    const { clock, given, server, give, ask } = desk();
+    const { clock, given, server, give, ask } = setup();
     const { promise, reject } = Promise.withResolvers<Response>();
     server.answer = () => promise;
     const first = ask();

@@ -20,9 +20,10 @@ const listing = () =>
   });
 
 /** Others have all of it, as far as many tenants may, until the function is called. */
-function fill(crowd: FairSemaphore): () => void {
+function fill(semaphore: FairSemaphore): () => void {
   const left: (() => void)[] = [];
-  for (let tenant = 0, out = crowd.tryAcquire("t0"); out; out = crowd.tryAcquire(`t${(tenant += 1)}`)) left.push(out);
+  for (let tenant = 0, out = semaphore.tryAcquire("t0"); out; out = semaphore.tryAcquire(`t${(tenant += 1)}`))
+    left.push(out);
   const empty = () => {
     for (const out of left.splice(0)) out();
   };

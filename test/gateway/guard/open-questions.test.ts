@@ -18,7 +18,7 @@ function asking() {
   const deadline = new Deadline(60_000, NULL_SINK.cancelled);
   const answered = Promise.withResolvers<void>();
   let put = 0;
-  const port: ClientRequester = {
+  const clientRequester: ClientRequester = {
     nonce: undefined,
     memos: {},
     request: async (questions) => {
@@ -30,7 +30,7 @@ function asking() {
     },
     cancel: () => {},
   };
-  const answer = createQuestionHandler(port, {
+  const answer = createQuestionHandler(clientRequester, {
     call: { revision: LATEST_2025, capabilities: { elicitation: {} } },
     deadline,
     redaction: Redaction.create([]),

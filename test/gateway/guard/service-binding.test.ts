@@ -103,7 +103,7 @@ describe("a service that is not granted", { timeout: 30_000 }, () => {
     const tenant = await servedTenant(document);
     const why = ["the service SELF is not granted to this tenant"];
     await expect.poll(() => listed(tenant)).toEqual({ count: 0, first: undefined, why });
-    const ground = {
+    const context = {
       document,
       tenant: tenant.id,
       env,
@@ -111,7 +111,7 @@ describe("a service that is not granted", { timeout: 30_000 }, () => {
       secret: async () => undefined,
     };
     heard.length = 0;
-    const tried = await tryUpstream(ground as never, "lab", { services: { SELF }, pages: Infinity });
+    const tried = await tryUpstream(context as never, "lab", { services: { SELF }, pages: Infinity });
     expect(tried).toMatchObject({ fault: why[0], causes: [{ code: "service-missing" }] });
     expect(heard).toEqual([]);
   });

@@ -4,7 +4,7 @@
 import type { RefreshContext } from "../../../src/deployment/deployment.ts";
 import type { StoredClient } from "../../../src/login/server/client-methods.ts";
 
-export interface LoginGround {
+export interface FakeClientLookup {
   readonly tend: RefreshContext;
   readonly stored: Map<string, StoredClient>;
   /** Methods that were called, in order. */
@@ -15,7 +15,7 @@ export interface LoginGround {
 let made = 0;
 
 /** Of a tenant of its own: what was asked for another counts for nothing here. */
-export function loginGround({ isFull = false } = {}): LoginGround {
+export function fakeClientLookup({ isFull = false } = {}): FakeClientLookup {
   const stored = new Map<string, StoredClient>();
   const calls: string[] = [];
   const errors: unknown[] = [];

@@ -10,14 +10,14 @@ test("as many views as a hundred are kept for scopes that somebody might ask for
   const values = Object.fromEntries(names.map((name) => [name, [name]]));
   const scopes = Object.fromEntries(names.map((name) => [name, { tools: [`tool_${name}`] }]));
   const derived = new Map<unknown, unknown>();
-  const ground = {
+  const context = {
     document: { mode: "oauth", scopes, auth: { issuers: [{ issuer, scopes: { claim: "scope", values } }] } },
     principal: { kind: "oauth", issuer, granted: [], scopes: [] },
     view: { sources: [], tool: () => undefined },
     cachedPolicy: { memo: derived, policy: { suspensions: [], deprecatedNames: [] }, version: 1 },
     context: { target: { tenantResult: { tools: [] }, profile: null }, deployment: { path: "", catalog: {} } },
   } as unknown as AuthorizedContext;
-  expect(getScopeChallenge(ground, { method: "tools/call", params: { name: "nothing" } })).toBeUndefined();
+  expect(getScopeChallenge(context, { method: "tools/call", params: { name: "nothing" } })).toBeUndefined();
   const [views] = derived.values() as unknown as readonly [ReadonlyMap<string, unknown>];
   expect(views.size).toBe(50);
 });

@@ -27,21 +27,21 @@ const tables: BenchTables<Methods> = {
   },
 };
 
-type Visit = Parameters<typeof refreshWithRevalidation>[0];
+type Context = Parameters<typeof refreshWithRevalidation>[0];
 
-function visitOf({ methods }: Bench<Methods>): Visit {
+function contextOf({ methods }: Bench<Methods>): Context {
   const call = async (method: string, args: readonly unknown[]) =>
     (methods as unknown as Record<string, (...all: readonly unknown[]) => unknown>)[method.replace("login.", "")]?.(
       ...args,
     );
-  const ground = {
+  const context = {
     tenant: "acme",
     created: "2026-11-23T00:00:00.000000Z",
     env: { SECRETS_KEY },
     onError: () => {},
     stub: () => ({ call }),
   };
-  return { tenantContext: ground, login: { via: "oidc" }, urls: {}, waitUntil: () => {} } as unknown as Visit;
+  return { tenantContext: context, login: { via: "oidc" }, urls: {}, waitUntil: () => {} } as unknown as Context;
 }
 
 const by = { client: "c1", digest: "d1", identityIssuer: ISSUER, resource: null, accessMs: HOUR };
@@ -67,7 +67,7 @@ async function due(bench: Bench<Methods>): Promise<void> {
     scopes: null,
     narrowing: { deny: [] },
     home: "https://mcp.example/login/acme",
-    provider: await sealProvider(visitOf(bench).tenantContext, "g1", { access: "theirs", refresh: "first" }),
+    provider: await sealProvider(contextOf(bench).tenantContext, "g1", { access: "theirs", refresh: "first" }),
     keyHash: null,
     expires: clock.now + 24 * HOUR,
   };
@@ -90,9 +90,9 @@ it("a refresh asks the provider once for all that come at the same time, and kee
   await onBench(tables, async (bench) => {
     await due(bench);
     const { confirm, way } = saying({ state: "confirmed", provider: { access: "newer", refresh: "second" } });
-    const visit = visitOf(bench);
+    const context = contextOf(bench);
     const all = await Promise.all(
-      Array.from({ length: 10 }, (_none, at) => refreshWithRevalidation(visit, askOf(at), way)),
+      Array.from({ length: 10 }, (_none, at) => refreshWithRevalidation(context, askOf(at), way)),
     );
     expect(new Set(all.map((one) => (one.state === "issued" ? one.answer : one.state))).size).toBe(1);
     expect(confirm.mock.calls.map(([, provider]) => provider.refresh)).toEqual(["first"]);
@@ -100,7 +100,7 @@ it("a refresh asks the provider once for all that come at the same time, and kee
     const next = saying({ state: "confirmed" });
     const [given] = all;
     const old = given?.state === "issued" ? given.answer.replace("answer", "refresh") : "";
-    expect(await refreshWithRevalidation(visit, { ...askOf(11), oldHash: old }, next.way)).toMatchObject({
+    expect(await refreshWithRevalidation(context, { ...askOf(11), oldHash: old }, next.way)).toMatchObject({
       state: "issued",
     });
     expect(next.confirm.mock.calls.map(([, provider]) => provider.refresh)).toEqual(["second"]);
@@ -111,7 +111,7 @@ it("a refresh keeps what the provider says of the person now", async () => {
   await onBench(tables, async (bench) => {
     await due(bench);
     const person = { issuer: ISSUER, subject: "alice", groups: ["Staff"], claims: { groups: ["Staff"] } };
-    const given = await refreshWithRevalidation(visitOf(bench), askOf(0), saying({ state: "confirmed", person }).way);
+    const given = await refreshWithRevalidation(contextOf(bench), askOf(0), saying({ state: "confirmed", person }).way);
     expect(given).toMatchObject({ state: "issued", grant: { person } });
     expect(bench.methods.grants("", 10)).toMatchObject([{ person }]);
   });
@@ -120,7 +120,7 @@ it("a refresh keeps what the provider says of the person now", async () => {
 it("a refresh ends the grant of a person whom the provider does not let in any more", async () => {
   await onBench(tables, async (bench) => {
     await due(bench);
-    const failed = refreshWithRevalidation(visitOf(bench), askOf(0), saying({ state: "ended" }).way);
+    const failed = refreshWithRevalidation(contextOf(bench), askOf(0), saying({ state: "ended" }).way);
     await expect(failed).rejects.toMatchObject({ error: "invalid_grant" });
     expect(bench.methods.grants("", 10)).toEqual([]);
   });
@@ -130,9 +130,9 @@ it("a refresh gives nothing while the provider is away, and all of it when it is
   await onBench(tables, async (bench) => {
     await due(bench);
     const { way } = saying({ state: "away" }, { state: "confirmed" });
-    const failed = refreshWithRevalidation(visitOf(bench), askOf(0), way);
+    const failed = refreshWithRevalidation(contextOf(bench), askOf(0), way);
     await expect(failed).rejects.toMatchObject({ error: "temporarily_unavailable", status: 503 });
-    expect(await refreshWithRevalidation(visitOf(bench), askOf(0), way)).toMatchObject({
+    expect(await refreshWithRevalidation(contextOf(bench), askOf(0), way)).toMatchObject({
       state: "issued",
       answer: "answer 0",
     });
@@ -146,8 +146,8 @@ it("a refresh keeps the tokens of a provider that says nothing readable of the p
       { state: "away", provider: { access: "newer", refresh: "second" } },
       { state: "confirmed" },
     );
-    await expect(refreshWithRevalidation(visitOf(bench), askOf(0), way)).rejects.toMatchObject({ status: 503 });
-    expect(await refreshWithRevalidation(visitOf(bench), askOf(0), way)).toMatchObject({ state: "issued" });
+    await expect(refreshWithRevalidation(contextOf(bench), askOf(0), way)).rejects.toMatchObject({ status: 503 });
+    expect(await refreshWithRevalidation(contextOf(bench), askOf(0), way)).toMatchObject({ state: "issued" });
     expect(confirm.mock.calls.map(([, { refresh }]) => refresh)).toEqual(["first", "second"]);
   });
 });
@@ -155,14 +155,14 @@ it("a refresh keeps the tokens of a provider that says nothing readable of the p
 it("a refresh keeps what the provider gave where the object is overloaded for a moment", async () => {
   await onBench(tables, async (bench) => {
     await due(bench);
-    const visit = visitOf(bench);
-    const stub = visit.tenantContext.stub();
+    const context = contextOf(bench);
+    const stub = context.tenantContext.stub();
     let kept = 0;
     const overloaded = (...called: Parameters<typeof stub.call>) =>
       called[0] === "login.saveProvider" && (kept += 1) === 1
         ? Promise.reject(Object.assign(new Error("Durable Object is overloaded."), { overloaded: true }))
         : stub.call(...called);
-    const busy = { ...visit, tenantContext: { ...visit.tenantContext, stub: () => ({ call: overloaded }) } };
+    const busy = { ...context, tenantContext: { ...context.tenantContext, stub: () => ({ call: overloaded }) } };
     const { confirm, way } = saying({ state: "confirmed", provider: { access: "newer", refresh: "second" } });
     expect(await refreshWithRevalidation(busy, askOf(0), way)).toMatchObject({ state: "issued" });
     expect([confirm.mock.calls.length, kept]).toEqual([1, 2]);
@@ -175,10 +175,10 @@ it("a refresh is not ended by what cannot be reached, and the next one need not 
     const lost = {
       revalidate: () => Promise.reject(new Error("Network connection lost.")),
     } as unknown as IdentityProviderClient;
-    const failed = refreshWithRevalidation(visitOf(bench), askOf(0), lost);
+    const failed = refreshWithRevalidation(contextOf(bench), askOf(0), lost);
     await expect(failed).rejects.toMatchObject({ error: "temporarily_unavailable", status: 503 });
     const { way } = saying({ state: "confirmed" });
-    expect(await refreshWithRevalidation(visitOf(bench), askOf(0), way)).toMatchObject({ state: "issued" });
+    expect(await refreshWithRevalidation(contextOf(bench), askOf(0), way)).toMatchObject({ state: "issued" });
   });
 });
 
@@ -195,15 +195,18 @@ it("a refresh loses no login by a provider that is slow once: the client is told
     });
     const slow = Promise.withResolvers<Revalidation>();
     const waited: Promise<unknown>[] = [];
-    const visit = { ...visitOf(bench), waitUntil: (work: Promise<unknown>) => void waited.push(work) };
-    const failed = refreshWithRevalidation(visit, askOf(0), {
+    const context = { ...contextOf(bench), waitUntil: (work: Promise<unknown>) => void waited.push(work) };
+    const failed = refreshWithRevalidation(context, askOf(0), {
       revalidate: () => slow.promise,
     } as unknown as IdentityProviderClient);
     await expect(failed).rejects.toMatchObject({ error: "temporarily_unavailable", status: 503 });
     slow.resolve({ state: "confirmed", provider: { access: "newer", refresh: "second" } });
     await Promise.all(waited);
     const { confirm, way } = saying({ state: "ended" });
-    expect(await refreshWithRevalidation(visit, askOf(0), way)).toMatchObject({ state: "issued", answer: "answer 0" });
+    expect(await refreshWithRevalidation(context, askOf(0), way)).toMatchObject({
+      state: "issued",
+      answer: "answer 0",
+    });
     expect(confirm).not.toHaveBeenCalled();
   });
 });
@@ -211,8 +214,8 @@ it("a refresh loses no login by a provider that is slow once: the client is told
 it("a refresh keeps what the provider gave where the object is moved, and the client goes away", async () => {
   await onBench(tables, async (bench) => {
     await due(bench);
-    const visit = visitOf(bench);
-    const stub = visit.tenantContext.stub();
+    const context = contextOf(bench);
+    const stub = context.tenantContext.stub();
     let kept = 0;
     const moving = async (...called: Parameters<typeof stub.call>) => {
       const given = await stub.call(...called);
@@ -222,7 +225,11 @@ it("a refresh keeps what the provider gave where the object is moved, and the cl
     };
     const waited: Promise<unknown>[] = [];
     const waitUntil = (work: Promise<unknown>) => void waited.push(work);
-    const moved = { ...visit, waitUntil, tenantContext: { ...visit.tenantContext, stub: () => ({ call: moving }) } };
+    const moved = {
+      ...context,
+      waitUntil,
+      tenantContext: { ...context.tenantContext, stub: () => ({ call: moving }) },
+    };
     const { confirm, way } = saying({ state: "confirmed", provider: { access: "newer", refresh: "second" } });
     expect(await refreshWithRevalidation(moved, askOf(0), way)).toMatchObject({ state: "issued" });
     expect([confirm.mock.calls.length, kept, waited.length]).toEqual([1, 2, 1]);

@@ -10,16 +10,16 @@ import type {
 } from "../../../src/login/sign-in/identity-provider-client.ts";
 import type { LoginDocument } from "../../../src/tenants/document/tenant-document.ts";
 import type { IdentityProvider } from "../../support/identity-provider.ts";
-import { CLIENT, ISSUER, providerFor, SECRET, signInWith, visitWith } from "./sign-in.ts";
+import { CLIENT, ISSUER, providerFor, SECRET, signInWith, contextWith } from "./sign-in.ts";
 import { upstreamAt } from "../../support/workerd/upstreams.ts";
 
-async function world(login: Partial<LoginDocument> = {}) {
+async function setup(login: Partial<LoginDocument> = {}) {
   const provider = await providerFor(ISSUER);
   const clientSecret = "{{secret:CLIENT}}";
   const document = { via: "oidc", issuer: provider.issuer, clientId: CLIENT, clientSecret, ...login } as const;
-  const { visit, logged } = await visitWith(document);
-  const signIn = (change?: (answer: URLSearchParams) => void) => signInWith(oidc, visit, provider, change);
-  return { provider, visit, logged, signIn };
+  const { context, logged } = await contextWith(document);
+  const signIn = (change?: (answer: URLSearchParams) => void) => signInWith(oidc, context, provider, change);
+  return { provider, context, logged, signIn };
 }
 
 function expectIn(signed: SignInSuccess | SignInFailure): SignInSuccess {
@@ -39,11 +39,11 @@ function expectOut(signed: SignInSuccess | SignInFailure, why: string, error?: s
   expect(next).toMatch(/Begin again|begin again/);
 }
 
-const tokensAsked = ({ heard }: IdentityProvider) => heard.filter(({ path }) => path === "/token");
+const tokenRequests = ({ heard }: IdentityProvider) => heard.filter(({ path }) => path === "/token");
 
 describe("a person who signed in", () => {
   it("is the subject that the provider names, with what it says of them and tokens of theirs", async () => {
-    const { signIn, provider, logged } = await world();
+    const { signIn, provider, logged } = await setup();
     Object.assign(provider.people["alice"] ?? {}, { groups: ["staff", 7], hd: "acme.example" });
     const { person, provider: tokens } = expectIn(await signIn());
     expect(person).toMatchObject({
@@ -63,8 +63,8 @@ describe("a person who signed in", () => {
   });
 
   it("went there with a challenge, a nonce and what the document asks for", async () => {
-    const { visit, provider } = await world({ request: "openid offline_access" });
-    const begun = await oidc.begin?.(visit, "state-1");
+    const { context, provider } = await setup({ request: "openid offline_access" });
+    const begun = await oidc.begin?.(context, "state-1");
     const { location, providerState: kept } = begun as Extract<typeof begun, { kind: "begun" }>;
     const asked = Object.fromEntries(new URL(location).searchParams);
     expect(asked).toEqual({
@@ -89,7 +89,7 @@ describe("a person who signed in", () => {
   ])(
     "has no refresh token at a provider that gives none, of which operators hear where %j asks for it",
     async (request, heard) => {
-      const { signIn, provider, logged } = await world({ request });
+      const { signIn, provider, logged } = await setup({ request });
       provider.givesRefreshTokens = false;
       expect(expectIn(await signIn()).provider).not.toHaveProperty("refresh");
       expect(logged).toEqual(heard);
@@ -98,7 +98,7 @@ describe("a person who signed in", () => {
 
   it("brings groups that stand at the user endpoint alone, where something asks for them", async () => {
     const scopes = { claim: "groups", values: { staff: ["reading"] } };
-    const { signIn, provider } = await world({ scopes });
+    const { signIn, provider } = await setup({ scopes });
     Object.assign(provider.people["alice"] ?? {}, { groups: ["staff"] });
     provider.onlyInUserInfo.add("groups");
     expect(expectIn(await signIn()).person).toMatchObject({ groups: ["staff"], claims: { groups: ["staff"] } });
@@ -106,17 +106,17 @@ describe("a person who signed in", () => {
   });
 
   it("is let in without a user endpoint where the ID token says all, or the access token is for another API", async () => {
-    const { signIn, provider } = await world();
+    const { signIn, provider } = await setup();
     expectIn(await signIn());
     expect(provider.heard.map(({ path }) => path)).not.toContain("/userinfo");
-    const other = await world({ claims: ["department"] });
+    const other = await setup({ claims: ["department"] });
     other.provider.instead["/userinfo"] = () => new Response("not for you", { status: 403 });
     expect(expectIn(await other.signIn()).person.subject).toBe("00u-alice");
   });
 
   it("has no address that its owner has not shown to be theirs", async () => {
     for (const said of [false, "false", 0]) {
-      const { signIn, provider } = await world();
+      const { signIn, provider } = await setup();
       Object.assign(provider.people["alice"] ?? {}, { email_verified: said });
       const { person } = expectIn(await signIn());
       expect([person.email, person.claims["email"]]).toEqual([undefined, undefined]);
@@ -124,27 +124,27 @@ describe("a person who signed in", () => {
   });
 
   it("shows its secret in the form where the provider takes no other way, and a public client shows none", async () => {
-    const post = await world();
+    const post = await setup();
     Object.assign(post.provider.metadata, { token_endpoint_auth_methods_supported: ["client_secret_post"] });
     expectIn(await post.signIn());
-    expect(tokensAsked(post.provider)[0]?.form.get("client_secret")).toBe(SECRET);
-    const basic = await world();
+    expect(tokenRequests(post.provider)[0]?.form.get("client_secret")).toBe(SECRET);
+    const basic = await setup();
     expectIn(await basic.signIn());
-    expect(tokensAsked(basic.provider)[0]?.form.has("client_secret")).toBe(false);
-    const open = await world({ clientId: "open", clientSecret: undefined as never });
+    expect(tokenRequests(basic.provider)[0]?.form.has("client_secret")).toBe(false);
+    const open = await setup({ clientId: "open", clientSecret: undefined as never });
     expectIn(await open.signIn());
-    expect(tokensAsked(open.provider)[0]?.headers.get("authorization")).toBe(null);
+    expect(tokenRequests(open.provider)[0]?.headers.get("authorization")).toBe(null);
   });
 });
 
 it("nobody is sent anywhere by a Worker that could not keep what comes of it", async () => {
-  const { visit } = await world();
+  const { context } = await setup();
   for (const [SECRETS_KEY, what] of [
     [undefined, "unset"],
     ["short", "broken"],
   ] as const) {
-    const ground = { ...visit.tenantContext, env: { ...visit.tenantContext.env, SECRETS_KEY } };
-    const told = await oidc.begin?.({ ...visit, tenantContext: ground }, "s");
+    const ground = { ...context.tenantContext, env: { ...context.tenantContext.env, SECRETS_KEY } };
+    const told = await oidc.begin?.({ ...context, tenantContext: ground }, "s");
     expectOut(told as SignInFailure, `SECRETS_KEY is ${what}`, "server_error");
   }
 });
@@ -158,27 +158,27 @@ describe("an answer is refused", () => {
     ["a code that nobody gave", "code", "guessed"],
     ["no code", "code", null],
   ])("with %s", async (_what, name, value) => {
-    const { signIn, provider } = await world();
+    const { signIn, provider } = await setup();
     const signed = await signIn((answer) => (value === null ? answer.delete(name) : answer.set(name, value)));
     expectOut(signed, STRAY);
-    expect(tokensAsked(provider)).toHaveLength(name === "code" ? 1 : 0);
+    expect(tokenRequests(provider)).toHaveLength(name === "code" ? 1 : 0);
   });
 
   it("that another tenant's client was given, or that was redeemed before", async () => {
-    const acme = await world();
-    const globex = await visitWith({ ...acme.visit.login, clientId: "other" });
-    const begun = await oidc.begin?.(globex.visit, "s");
+    const acme = await setup();
+    const globex = await contextWith({ ...acme.context.login, clientId: "other" });
+    const begun = await oidc.begin?.(globex.context, "s");
     const theirs = begun?.kind === "begun" ? (await acme.provider.visit(begun.location)).searchParams.get("code") : "";
     expectOut(await acme.signIn((answer) => answer.set("code", theirs ?? "")), STRAY);
-    const again = await oidc.begin?.(acme.visit, "s");
+    const again = await oidc.begin?.(acme.context, "s");
     if (again?.kind !== "begun") throw new Error("nothing begun");
     const answer = (await acme.provider.visit(again.location)).searchParams;
-    expectIn(await oidc.finish(acme.visit, answer, again.providerState));
-    expectOut(await oidc.finish(acme.visit, answer, again.providerState), STRAY);
+    expectIn(await oidc.finish(acme.context, answer, again.providerState));
+    expectOut(await oidc.finish(acme.context, answer, again.providerState), STRAY);
   });
 
   it("that says no: a person who declined, or is not let in, is told so, in none of the provider's words", async () => {
-    const { signIn, provider } = await world();
+    const { signIn, provider } = await setup();
     provider.atBrowser = null;
     expectOut(
       await signIn((answer) => answer.set("error_description", "PROVIDER-WORDS")),
@@ -215,16 +215,16 @@ describe("an ID token is refused", () => {
     ["that is for later", () => ({ nbf: now() + HOUR }), "it is not valid yet", "server_error"],
     ["of nobody", () => ({ sub: undefined }), "it names nobody", "server_error"],
   ])("%s", async (_what, claims, why, error) => {
-    const { signIn, provider } = await world();
+    const { signIn, provider } = await setup();
     provider.claims = claims();
     expectOut(await signIn(), why, error);
   });
 
   it("that is signed with the client's secret, or with no key", async () => {
-    const { signIn, provider } = await world();
+    const { signIn, provider } = await setup();
     provider.signed = { alg: "HS256", key: new TextEncoder().encode(SECRET.padEnd(32, "x")) };
     expectOut(await signIn(), "its algorithm is not allowed", "server_error");
-    const none = await world();
+    const none = await setup();
     const claims = { iss: none.provider.issuer, aud: CLIENT, sub: "00u-alice", exp: now() + HOUR };
     const idToken = new UnsecuredJWT(claims).encode();
     none.provider.instead["/token"] = () =>
@@ -233,17 +233,17 @@ describe("an ID token is refused", () => {
   });
 
   it("that another key has signed, and where there is none", async () => {
-    const { signIn, provider } = await world();
+    const { signIn, provider } = await setup();
     const { privateKey } = await generateKeyPair("RS256");
     provider.signed = { key: privateKey };
     expectOut(await signIn(), "it cannot be verified", "server_error");
-    const none = await world();
+    const none = await setup();
     none.provider.instead["/token"] = () => Response.json({ access_token: "access-1", token_type: "Bearer" });
     expectOut(await none.signIn(), "there is no ID token", "server_error");
   });
 
   it("while the user endpoint speaks of somebody else", async () => {
-    const { signIn, provider } = await world({ claims: ["groups"] });
+    const { signIn, provider } = await setup({ claims: ["groups"] });
     provider.instead["/userinfo"] = () => Response.json({ sub: "00u-bob", groups: ["admins"] });
     expectOut(await signIn(), "two names for one person", "server_error");
   });
@@ -266,9 +266,9 @@ const leadingTo = (location: string) => new Response(null, { status: 307, header
 
 describe("a provider", () => {
   it("that is away before somebody is sent there leaves them here, with what to do", async () => {
-    const { visit, provider, logged } = await world();
+    const { context, provider, logged } = await setup();
     provider.instead["/.well-known/openid-configuration"] = () => new Response(null, { status: 503 });
-    expectOut((await oidc.begin?.(visit, "s")) as SignInFailure, "cannot be reached", "temporarily_unavailable");
+    expectOut((await oidc.begin?.(context, "s")) as SignInFailure, "cannot be reached", "temporarily_unavailable");
     expect(logged).not.toEqual([]);
   });
 
@@ -284,7 +284,7 @@ describe("a provider", () => {
     ["leads to a private address", () => leadingTo("https://10.0.0.1/token"), "too many redirects"],
     ["does not let itself be connected to", () => Promise.reject(new TypeError("fetch failed")), "fetch failed"],
   ])("that %s when the code comes is away, and what it said is nowhere", async (_what, instead, log) => {
-    const { signIn, provider, logged } = await world();
+    const { signIn, provider, logged } = await setup();
     provider.instead["/token"] = instead;
     const signed = await signIn();
     expectOut(signed, "cannot be reached", "temporarily_unavailable");
@@ -293,7 +293,7 @@ describe("a provider", () => {
   });
 
   it("that leads on to another server has nothing carried there, secrets least of all", async () => {
-    const { signIn, provider } = await world();
+    const { signIn, provider } = await setup();
     const heard: string[] = [];
     const elsewhere = upstreamAt((request) => {
       heard.push(request.url);
@@ -305,30 +305,30 @@ describe("a provider", () => {
   });
 
   it("whose endpoints are not on the public internet is not asked", async () => {
-    const { signIn, provider, logged } = await world();
+    const { signIn, provider, logged } = await setup();
     Object.assign(provider.metadata, { token_endpoint: "https://169.254.169.254/token" });
     expectOut(await signIn(), "cannot be reached", "temporarily_unavailable");
     expect(String(logged)).toContain("not on the public internet");
   });
 
   it("that refuses the client is said by its code, and none of its words", async () => {
-    const { visit, provider } = await world();
-    const wrong = await visitWith(visit.login, ISSUER, { CLIENT: "another" });
-    const signed = await signInWith(oidc, wrong.visit, provider);
+    const { context, provider } = await setup();
+    const wrong = await contextWith(context.login, ISSUER, { CLIENT: "another" });
+    const signed = await signInWith(oidc, wrong.context, provider);
     expectOut(signed, "used: invalid_client", "server_error");
     expect(JSON.stringify(signed)).not.toContain("PROVIDER-WORDS");
-    const unset = await visitWith({ ...visit.login, clientSecret: "{{secret:NOBODY}}" });
-    expectOut(await signInWith(oidc, unset.visit, provider), "its secret is not set here", "server_error");
+    const unset = await contextWith({ ...context.login, clientSecret: "{{secret:NOBODY}}" });
+    expectOut(await signInWith(oidc, unset.context, provider), "its secret is not set here", "server_error");
     // Nobody is sent there for nothing, and whoever runs this server is told which.
     expectOut(
-      (await oidc.begin?.(unset.visit, "s")) as SignInFailure,
+      (await oidc.begin?.(unset.context, "s")) as SignInFailure,
       "yet: its secret is not set here, {{secret:NOBODY}}",
       "server_error",
     );
   });
 
   it("that says more of somebody than a browser can carry is refused", async () => {
-    const { signIn, provider } = await world();
+    const { signIn, provider } = await setup();
     Object.assign(provider.people["alice"] ?? {}, { groups: Array.from({ length: 1000 }, () => crypto.randomUUID()) });
     expectOut(await signIn(), "too much of you", "server_error");
   });
@@ -338,22 +338,22 @@ const UNREADABLE = { access_token: "access-2", token_type: "Bearer", id_token: "
 
 describe("asked again later", () => {
   const ALICE = { issuer: "https://before.example", subject: "00u-alice", claims: { sub: "00u-alice", role: "chief" } };
-  const tokensOf = async ({ signIn }: Awaited<ReturnType<typeof world>>) =>
+  const tokensOf = async ({ signIn }: Awaited<ReturnType<typeof setup>>) =>
     expectIn(await signIn()).provider as ProviderTokens;
 
   it("a provider that still knows somebody gives tokens in place of theirs", async () => {
-    const at = await world();
+    const at = await setup();
     const tokens = await tokensOf(at);
-    const confirmed = await oidc.revalidate?.(at.visit, tokens, ALICE);
+    const confirmed = await oidc.revalidate?.(at.context, tokens, ALICE);
     expect(confirmed).toMatchObject({ state: "confirmed", provider: { refresh: expect.stringMatching(/^refresh-/) } });
     expect(confirmed?.state === "confirmed" && confirmed.provider?.refresh).not.toBe(tokens.refresh);
   });
 
   it("a refresh that brings no new refresh token leaves the old one", async () => {
-    const at = await world();
+    const at = await setup();
     const tokens = await tokensOf(at);
     at.provider.instead["/token"] = () => Response.json({ access_token: "access-2", token_type: "Bearer" });
-    expect(await oidc.revalidate?.(at.visit, tokens, ALICE)).toMatchObject({
+    expect(await oidc.revalidate?.(at.context, tokens, ALICE)).toMatchObject({
       state: "confirmed",
       provider: { access: "access-2", refresh: tokens.refresh },
     });
@@ -363,12 +363,12 @@ describe("asked again later", () => {
     ["the ID token", () => {}],
     ["the user endpoint", (provider: IdentityProvider) => provider.onlyInUserInfo.add("groups")],
   ])("what %s says of them counts from then on, and what it leaves out is gone", async (_where, change) => {
-    const at = await world({ scopes: { claim: "groups", values: { staff: ["reading"] } } });
+    const at = await setup({ scopes: { claim: "groups", values: { staff: ["reading"] } } });
     Object.assign(at.provider.people["alice"] ?? {}, { groups: ["admins"] });
     change(at.provider);
     const tokens = await tokensOf(at);
     Object.assign(at.provider.people["alice"] ?? {}, { groups: ["staff"] });
-    const confirmed = await oidc.revalidate?.(at.visit, tokens, ALICE);
+    const confirmed = await oidc.revalidate?.(at.context, tokens, ALICE);
     expect(confirmed).toMatchObject({ person: { groups: ["staff"], claims: { groups: ["staff"] } } });
     expect(JSON.stringify(confirmed)).not.toContain("chief");
   });
@@ -377,24 +377,24 @@ describe("asked again later", () => {
     ["no ID token came, but the user endpoint speaks", 200, { role: "chief", groups: ["staff"] }],
     ["nobody says anything", 403, { role: "chief" }],
   ])("where %s, they are let in and are who they were", async (_what, status, claims) => {
-    const at = await world({ scopes: { claim: "groups", values: { staff: ["reading"] } } });
+    const at = await setup({ scopes: { claim: "groups", values: { staff: ["reading"] } } });
     const tokens = await tokensOf(at);
     const answer = { access_token: "access-2", token_type: "Bearer" };
     at.provider.instead["/token"] = () => Response.json(answer);
     at.provider.instead["/userinfo"] = () => Response.json({ sub: "00u-alice", groups: ["staff"] }, { status });
-    const confirmed = await oidc.revalidate?.(at.visit, tokens, ALICE);
+    const confirmed = await oidc.revalidate?.(at.context, tokens, ALICE);
     expect(confirmed).toMatchObject({ state: "confirmed", provider: { access: "access-2" } });
     const person = confirmed?.state === "confirmed" ? confirmed.person : null;
     expect(person?.claims).toEqual({ sub: "00u-alice", ...claims });
   });
 
   it.each([403, 404, 408])("a user endpoint that answers %i takes no groups away", async (status) => {
-    const at = await world({ scopes: { claim: "groups", values: { staff: ["reading"] } } });
+    const at = await setup({ scopes: { claim: "groups", values: { staff: ["reading"] } } });
     at.provider.onlyInUserInfo.add("groups");
     Object.assign(at.provider.people["alice"] ?? {}, { groups: ["staff"] });
     const { person, provider: tokens } = expectIn(await at.signIn());
     at.provider.instead["/userinfo"] = () => new Response("<html>", { status });
-    const confirmed = await oidc.revalidate?.(at.visit, tokens as ProviderTokens, person);
+    const confirmed = await oidc.revalidate?.(at.context, tokens as ProviderTokens, person);
     expect(confirmed).toMatchObject({ state: "confirmed", person: { groups: ["staff"] } });
   });
 
@@ -409,35 +409,35 @@ describe("asked again later", () => {
   ])(
     "%s leaves nobody with what they had: the provider is asked again, by the tokens that it gave",
     async (_what, change) => {
-      const at = await world({ scopes: { claim: "groups", values: { staff: ["reading"] } } });
+      const at = await setup({ scopes: { claim: "groups", values: { staff: ["reading"] } } });
       const tokens = await tokensOf(at);
       change(at.provider);
-      const confirmed = await oidc.revalidate?.(at.visit, tokens, ALICE);
+      const confirmed = await oidc.revalidate?.(at.context, tokens, ALICE);
       expect(confirmed).toMatchObject({ state: "away", provider: { refresh: expect.any(String) } });
     },
   );
 
   it("a person who is disabled there is let in no more, and nobody is while it cannot be asked", async () => {
-    const at = await world();
+    const at = await setup();
     const tokens = await tokensOf(at);
     at.provider.instead["/token"] = () => new Response(null, { status: 502 });
-    expect(await oidc.revalidate?.(at.visit, tokens, ALICE)).toEqual({ state: "away" });
+    expect(await oidc.revalidate?.(at.context, tokens, ALICE)).toEqual({ state: "away" });
     at.provider.instead["/token"] = () => Response.json({ error: "invalid_client" }, { status: 401 });
-    expect(await oidc.revalidate?.(at.visit, tokens, ALICE)).toEqual({ state: "away" });
+    expect(await oidc.revalidate?.(at.context, tokens, ALICE)).toEqual({ state: "away" });
     at.provider.instead["/token"] = () => Response.json({ error: "interaction_required" }, { status: 400 });
-    expect(await oidc.revalidate?.(at.visit, tokens, ALICE)).toEqual({ state: "ended" });
+    expect(await oidc.revalidate?.(at.context, tokens, ALICE)).toEqual({ state: "ended" });
     delete at.provider.instead["/token"];
     at.provider.disabled.add("alice");
-    expect(await oidc.revalidate?.(at.visit, tokens, ALICE)).toEqual({ state: "ended" });
+    expect(await oidc.revalidate?.(at.context, tokens, ALICE)).toEqual({ state: "ended" });
   });
 
   it("without a token to refresh with, the user endpoint says whether they are let in", async () => {
-    const at = await world();
+    const at = await setup();
     const { access } = await tokensOf(at);
-    expect(await oidc.revalidate?.(at.visit, { access }, ALICE)).toMatchObject({ state: "confirmed" });
+    expect(await oidc.revalidate?.(at.context, { access }, ALICE)).toMatchObject({ state: "confirmed" });
     at.provider.disabled.add("alice");
-    expect(await oidc.revalidate?.(at.visit, { access }, ALICE)).toEqual({ state: "ended" });
+    expect(await oidc.revalidate?.(at.context, { access }, ALICE)).toEqual({ state: "ended" });
     at.provider.instead["/userinfo"] = () => new Response(null, { status: 429 });
-    expect(await oidc.revalidate?.(at.visit, { access }, ALICE)).toEqual({ state: "away" });
+    expect(await oidc.revalidate?.(at.context, { access }, ALICE)).toEqual({ state: "away" });
   });
 });

@@ -4,27 +4,27 @@ import { generateKeyPair, SignJWT } from "jose";
 import { expect, it, vi } from "vitest";
 import type { RefreshContext } from "../../../src/deployment/deployment.ts";
 import { getIssuerEndpoints, verifyWithIssuer } from "../../../src/login/issuers/issuer-keys.ts";
-import { CLIENT, ISSUER, providerFor, visitWith } from "./sign-in.ts";
+import { CLIENT, ISSUER, providerFor, contextWith } from "./sign-in.ts";
 
 it("a flood of tokens with unknown keys asks the tenant's object about once a second, and nobody for what is known", async () => {
   const { issuer } = await providerFor(ISSUER);
-  const { visit } = await visitWith({ via: "oidc", issuer, clientId: CLIENT });
+  const { context } = await contextWith({ via: "oidc", issuer, clientId: CLIENT });
   let asked = 0;
-  const ground: RefreshContext = {
-    ...visit.tenantContext,
+  const tenantContext: RefreshContext = {
+    ...context.tenantContext,
     stub: () => {
       asked += 1;
-      return visit.tenantContext.stub();
+      return context.tenantContext.stub();
     },
   };
-  expect(await getIssuerEndpoints(ground, issuer)).toBeDefined();
+  expect(await getIssuerEndpoints(tenantContext, issuer)).toBeDefined();
   const { privateKey } = await generateKeyPair("ES256");
   const flood = async () => {
     asked = 0;
     for (let at = 0; at < 50; at += 1) {
       const made = new SignJWT({ sub: "a" }).setProtectedHeader({ alg: "ES256", kid: `none-${at}` });
       const token = await made.setIssuer(issuer).setAudience("a").setExpirationTime("1h").sign(privateKey);
-      expect(await verifyWithIssuer(ground, token, { issuer, audience: ["a"] })).toEqual({ kind: "unknownKey" });
+      expect(await verifyWithIssuer(tenantContext, token, { issuer, audience: ["a"] })).toEqual({ kind: "unknownKey" });
     }
     return asked;
   };

@@ -176,13 +176,13 @@ const MEMORIES: Readonly<
     remember: async () => {
       const tenant = crypto.randomUUID();
       const never = new AbortController().signal;
-      const door = (fetch: () => Promise<Response>) =>
+      const guardedFetch = (fetch: () => Promise<Response>) =>
         new GuardedFetch({ tenant, hops: 0, signal: () => never, allow: "*", resolve: undefined, fetch });
       for (let one = 0; one < 128; one += 1) {
-        void door(() => new Promise(() => {})).fetch("https://example.com/", { onEnd: () => {} });
+        void guardedFetch(() => new Promise(() => {})).fetch("https://example.com/", { onEnd: () => {} });
       }
       return () =>
-        door(async () => new Response("answered"))
+        guardedFetch(async () => new Response("answered"))
           .fetch("https://example.com/")
           .then((response) => response.text(), String);
     },
