@@ -21,7 +21,7 @@ import { wrappedForm } from "./upstreams/wrapped-form.ts";
 import { upstreamMemory } from "./upstreams/upstream-memory.ts";
 import { upstreamWayOut } from "./upstreams/upstream-way-out.ts";
 import { unknownNames } from "./unknown-names.ts";
-import { whatIsNoted } from "./what-is-noted.ts";
+import { whatIsNoted } from "./call-records.ts";
 import { wayOut } from "./way-out.ts";
 
 export const ATTACKS: readonly Attack[] = [

@@ -21,7 +21,7 @@ import { createTenantCatalog } from "../../src/catalog/tenant-catalog.ts";
 import { createRpcClient } from "../../src/tenants/object/store.ts";
 import type { RequestHandlers, CallablePrompt, CallableTool } from "../../src/protocol/request-handlers.ts";
 import { isFailure } from "../../src/protocol/methods/params.ts";
-import { requestHandlersContract } from "../contract/backend-contract.ts";
+import { requestHandlersContract } from "../contract/request-handlers-contract.ts";
 import { callOf, requestScopeOf, RecordingSink } from "../support/workerd/calls.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 

@@ -23,7 +23,7 @@ import { batches } from "./jitter/batches.ts";
 import type { Check, Played } from "./jitter/check.ts";
 import { createDraws, type Draws } from "./jitter/draws.ts";
 import { registers } from "./jitter/registers.ts";
-import { VARS, World } from "./jitter/world.ts";
+import { VARS, World } from "./jitter/unreliable-workers.ts";
 import { SEED } from "../support/seed.ts";
 import { sized } from "../support/tier.ts";
 import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";

@@ -13,7 +13,7 @@ import {
   visibleId,
   type HiddenWorld,
   type SightName,
-} from "./hidden-things/world.ts";
+} from "./hidden-things/fixture.ts";
 import { openEvents, type EventReader } from "../support/event-reader.ts";
 import { client2025, type Json } from "../support/mcp-client.ts";
 import { write } from "../support/raw-http.ts";

@@ -7,7 +7,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { expectNothingForeign, inLanes, REVISIONS, sightOf, type Sight, type World } from "./isolation/visible.ts";
-import { documents, makeWorld, markOf, TENANTS, type TenantName } from "./isolation/world.ts";
+import { documents, makeWorld, markOf, TENANTS, type TenantName } from "./isolation/fixture.ts";
 import type { Json } from "../support/mcp-client.ts";
 import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";
 

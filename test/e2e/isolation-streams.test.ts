@@ -25,7 +25,7 @@ import {
   TENANTS,
   universe,
   type TenantName,
-} from "./isolation/world.ts";
+} from "./isolation/fixture.ts";
 import { listenTo, type Listening } from "../support/listening.ts";
 import { client2025, post, type Client, type Json } from "../support/mcp-client.ts";
 import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";

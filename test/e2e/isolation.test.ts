@@ -27,7 +27,7 @@ import {
   universe,
   visibleStored,
   type Viewpoint,
-} from "./isolation/world.ts";
+} from "./isolation/fixture.ts";
 import type { Json, Reply } from "../support/mcp-client.ts";
 import { write } from "../support/raw-http.ts";
 import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";

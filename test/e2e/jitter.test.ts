@@ -15,7 +15,7 @@ import { exports } from "./jitter/exports.ts";
 import { names } from "./jitter/names.ts";
 import { recreations } from "./jitter/recreations.ts";
 import { registers } from "./jitter/registers.ts";
-import { VARS, World, type Weather } from "./jitter/world.ts";
+import { VARS, World, type Weather } from "./jitter/unreliable-workers.ts";
 import { SEED } from "../support/seed.ts";
 import { sized } from "../support/tier.ts";
 import { startWorkerPair } from "../support/worker-pair.ts";

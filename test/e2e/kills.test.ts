@@ -11,7 +11,7 @@ import type { Caller, Patience } from "./kills/calls.ts";
 import { KINDS } from "./kills/clients.ts";
 import { BEAT, type Figures, newFigures, PAGES, Rounds } from "./kills/rounds.ts";
 import { Watcher } from "./kills/watcher.ts";
-import { KilledWorld } from "./kills/world.ts";
+import { KilledWorld } from "./kills/restarting-worker.ts";
 import { SEED } from "../support/seed.ts";
 import { sized } from "../support/tier.ts";
 

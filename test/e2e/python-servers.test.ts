@@ -34,7 +34,7 @@ import {
   VISITS,
   type Answer,
   type Asked,
-} from "./python-servers/asked.ts";
+} from "./python-servers/server-requests.ts";
 import {
   interpreterOf,
   record,

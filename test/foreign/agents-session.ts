@@ -3,7 +3,7 @@ import { completable } from "@modelcontextprotocol/sdk/server/completable.js";
 import { McpServer, ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { McpAgent } from "agents/mcp";
 import * as z from "zod";
-import { SAID, wordsLike } from "./offered.ts";
+import { SAID, wordsLike } from "./fixed-texts.ts";
 
 export class Everything extends McpAgent {
   override server = new McpServer({ name: "agents", version: "1.0.0" }, { capabilities: { logging: {} } });

@@ -1,7 +1,7 @@
 // FastMCP for TypeScript over Streamable HTTP, in sessions, as its README has it.
 import { FastMCP } from "fastmcp";
 import * as z from "zod";
-import { SAID, wordsLike } from "./offered.ts";
+import { SAID, wordsLike } from "./fixed-texts.ts";
 
 const server = new FastMCP({ name: "fastmcp", version: "1.0.0", logger: { ...console, log: () => {} } });
 

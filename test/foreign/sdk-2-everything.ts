@@ -1,7 +1,7 @@
 // Owns a server of the official SDK v2 that offers one of everything. Refuses to serve it: others do, each in its way.
 import { completable, McpServer, ResourceTemplate } from "@modelcontextprotocol/server";
 import * as z from "zod";
-import { SAID, wordsLike } from "./offered.ts";
+import { SAID, wordsLike } from "./fixed-texts.ts";
 
 export function everything(): McpServer {
   const server = new McpServer({ name: "sdk-2", version: "1.0.0" }, { capabilities: { logging: {} } });

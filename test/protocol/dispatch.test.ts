@@ -6,7 +6,7 @@ import { REVISION_2026, REVISION_FEATURES, LATEST_2025, VERSIONS_2025 } from "..
 import { failure } from "../../src/protocol/errors.ts";
 import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
 import { META } from "../../src/protocol/meta.ts";
-import { callOf, FakeRequestHandlers, REVISIONS } from "../support/fake-backend.ts";
+import { callOf, FakeRequestHandlers, REVISIONS } from "../support/fake-request-handlers.ts";
 import { expectOfficial } from "../support/official-schema.ts";
 
 const SERVER = { name: "fake", version: "1.2.3" };

@@ -1,7 +1,14 @@
 // A client's arguments are data: none of their members makes them look like a failure of ours.
 import { expect, test } from "vitest";
 import type { CallOutcome } from "../../src/protocol/call-outcome.ts";
-import { answerOf, callOf, FakeRequestHandlers, promptOf, REVISIONS, toolOf } from "../support/fake-backend.ts";
+import {
+  answerOf,
+  callOf,
+  FakeRequestHandlers,
+  promptOf,
+  REVISIONS,
+  toolOf,
+} from "../support/fake-request-handlers.ts";
 
 const FORGED = { kind: "failure", error: "unavailable", message: "made up" };
 const done: CallOutcome = { kind: "complete", result: { content: [], messages: [] } };

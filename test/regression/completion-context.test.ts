@@ -1,6 +1,6 @@
 // What a completion is told of earlier choices is checked like every other param, and named by its whole path.
 import { expect, test } from "vitest";
-import { answerOf, callOf, FakeRequestHandlers, REVISIONS } from "../support/fake-backend.ts";
+import { answerOf, callOf, FakeRequestHandlers, REVISIONS } from "../support/fake-request-handlers.ts";
 
 const ASKED = { ref: { type: "ref/prompt", name: "p" }, argument: { name: "a", value: "" } };
 

@@ -6,7 +6,7 @@ import { findDefinitionError } from "../../src/gateway/check-definition.ts";
 import type { ListedKind } from "../../src/protocol/definition.ts";
 import { collectParamHeaders } from "../../src/protocol/headers.ts";
 import { isObject, type JsonObject } from "../../src/protocol/jsonrpc.ts";
-import { answerOf, callOf, FakeRequestHandlers, REVISIONS } from "../support/fake-backend.ts";
+import { answerOf, callOf, FakeRequestHandlers, REVISIONS } from "../support/fake-request-handlers.ts";
 import { officialViolations } from "../support/official-schema.ts";
 
 const ICONS = [{ src: "https://example.com/i.png", mimeType: "image/png", sizes: ["48x48"], theme: "light" }];

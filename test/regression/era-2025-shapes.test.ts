@@ -1,7 +1,14 @@
 // Definitions and content that era 2025 cannot express as they are: the nearest thing it can, with nothing lost.
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
-import { answerOf, callOf, FakeRequestHandlers, promptOf, REVISIONS, toolOf } from "../support/fake-backend.ts";
+import {
+  answerOf,
+  callOf,
+  FakeRequestHandlers,
+  promptOf,
+  REVISIONS,
+  toolOf,
+} from "../support/fake-request-handlers.ts";
 import { expectOfficial } from "../support/official-schema.ts";
 
 describe.each(REVISIONS)("in %s", (revision) => {

@@ -18,7 +18,7 @@ import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
 import { isFailure } from "../../src/protocol/methods/params.ts";
 import type { ServedTool, Source } from "../../src/protocol/source.ts";
 import { defineTenants } from "../../src/tenants/document/tenant-definition.ts";
-import { toolOf } from "../support/fake-backend.ts";
+import { toolOf } from "../support/fake-request-handlers.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });

@@ -6,7 +6,7 @@ import { ChangeFeed, type Digests, type FeedHost } from "../../src/streams/chang
 import type { OpenedSocket } from "../../src/streams/reconnecting-web-socket.ts";
 import { CLOSE } from "../../src/streams/socket-messages.ts";
 import type { ChangeEvent, Changes } from "../../src/tenants/object/changes.ts";
-import { CrowdClock } from "./crowd-clock.ts";
+import { CrowdClock } from "./virtual-clock.ts";
 
 const STREAMS = 5000;
 const FEWER = 1000;

@@ -3,7 +3,7 @@
 
 import { rowOf, type Row } from "../report.ts";
 import { REVISIONS, type Answer, type Json, type Target } from "../target.ts";
-import { pathOf, SECRET, tenantWith, wrapped } from "./ground.ts";
+import { pathOf, SECRET, tenantWith, wrapped } from "./attacked-tenant.ts";
 import { eraOf, eventOf, type Asked, type Behaviour, type HostileUpstreams } from "./hostile-upstream.ts";
 
 const STREAM = "text/event-stream";

@@ -6,7 +6,7 @@ import { deflateRawSync, gzipSync } from "node:zlib";
 import { rowOf, type Attack, type Row } from "../report.ts";
 import { REVISIONS, type Answer, type Json, type Revision, type Target } from "../target.ts";
 import { Draw } from "./draw.ts";
-import { inWaves, namesOf, neighbourFaults, readWell, tenantWith, wrapped } from "./ground.ts";
+import { inWaves, namesOf, neighbourFaults, readWell, tenantWith, wrapped } from "./attacked-tenant.ts";
 import {
   endlessly,
   eraOf,

@@ -9,7 +9,7 @@ import { rowOf, type Attack, type Row } from "../report.ts";
 import { didIt, textOf, type Json, type Target } from "../target.ts";
 import { Draw } from "./draw.ts";
 import { echoedSecrets } from "./echoed-secrets.ts";
-import { namesOf, neighbourFaults, pathOf, readWell, tenantWith, wrapped } from "./ground.ts";
+import { namesOf, neighbourFaults, pathOf, readWell, tenantWith, wrapped } from "./attacked-tenant.ts";
 import { GO, HostileUpstreams, said, type Behaviour } from "./hostile-upstream.ts";
 import { unapproved } from "./unapproved.ts";
 

@@ -4,7 +4,7 @@
 import { rowOf, type Row } from "../report.ts";
 import type { Json, Target } from "../target.ts";
 import type { Draw } from "./draw.ts";
-import { pathOf, readWell, tenantWith, wrapped } from "./ground.ts";
+import { pathOf, readWell, tenantWith, wrapped } from "./attacked-tenant.ts";
 import { GO, said, type Behaviour, type HostileUpstreams } from "./hostile-upstream.ts";
 
 export async function unapproved(target: Target, hostile: HostileUpstreams, draw: Draw): Promise<Row> {

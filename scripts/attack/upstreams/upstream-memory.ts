@@ -5,8 +5,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { residentOf } from "../memory.ts";
 import { rowOf, type Attack, type Row } from "../report.ts";
 import { REVISIONS, type Target } from "../target.ts";
-import { neighbourFaults, tenantWith, wrapped } from "./ground.ts";
-import { denseAnswers, keptHellos, longCursors, saidOften } from "./kept-answers.ts";
+import { neighbourFaults, tenantWith, wrapped } from "./attacked-tenant.ts";
+import { denseAnswers, keptHellos, longCursors, saidOften } from "./stored-answers.ts";
 import { eraOf, HostileUpstreams, type Behaviour } from "./hostile-upstream.ts";
 
 const MIB = 1024 * 1024;

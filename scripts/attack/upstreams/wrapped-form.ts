@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { rowOf, type Attack, type Row } from "../report.ts";
 import { didIt, REVISIONS, type Answer, type CallOptions, type Json, type Revision, type Target } from "../target.ts";
 import { Draw } from "./draw.ts";
-import { tenantWith, wrapped, writtenWrapped } from "./ground.ts";
+import { tenantWith, wrapped, writtenWrapped } from "./attacked-tenant.ts";
 import { eraOf, GO, HostileUpstreams, said, type Behaviour } from "./hostile-upstream.ts";
 
 export const wrappedForm: Attack = {

@@ -1,7 +1,7 @@
 // Owns the check of keys: a good one is never refused, and a revoked one is from the moment that its end is acknowledged.
 
 import { makeTenant, json, type Check, type Played, type Scene } from "../jitter/check.ts";
-import { isUnknown } from "../jitter/world.ts";
+import { isUnknown } from "../jitter/unreliable-workers.ts";
 import { client2026, post } from "../../support/mcp-client.ts";
 import { sized } from "../../support/tier.ts";
 

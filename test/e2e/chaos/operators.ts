@@ -3,7 +3,7 @@
 
 import { json, makeTenant, OPEN, type Check, type Played, type Scene } from "../jitter/check.ts";
 import type { Draws } from "../jitter/draws.ts";
-import { isUnknown, type Answer } from "../jitter/world.ts";
+import { isUnknown, type Answer } from "../jitter/unreliable-workers.ts";
 import { sized } from "../../support/tier.ts";
 
 const LANES = 3;

@@ -3,7 +3,7 @@
 
 import * as fc from "fast-check";
 import type { Json } from "../../support/mcp-client.ts";
-import { hiddenId, HIDDEN_WORDS, SIGHTS, visibleId, WORDS, type SightName } from "./world.ts";
+import { hiddenId, HIDDEN_WORDS, SIGHTS, visibleId, WORDS, type SightName } from "./fixture.ts";
 
 export const REVISIONS = ["2025-11-25", "2026-07-28"] as const;
 

@@ -2,7 +2,7 @@
 // asked: nothing of another tenant's may come back. Refuses to know what a viewpoint should see: `world.ts` does.
 
 import { expect } from "vitest";
-import { markOf, PRINCIPALS, PROFILES, refusal, TENANTS, type Tokens, type Viewpoint } from "./world.ts";
+import { markOf, PRINCIPALS, PROFILES, refusal, TENANTS, type Tokens, type Viewpoint } from "./fixture.ts";
 import { post, type Json, type Reply } from "../../support/mcp-client.ts";
 import { write } from "../../support/raw-http.ts";
 import type { WorkerPair } from "../../support/worker-pair.ts";

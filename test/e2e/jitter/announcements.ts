@@ -8,7 +8,7 @@ import type { Client, Json } from "../../support/mcp-client.ts";
 import { listen2025, listen2026, type Listen, type Listening } from "../../support/notification-streams.ts";
 import { sized } from "../../support/tier.ts";
 import { makeTenant, type Check, type Played, type Scene } from "./check.ts";
-import { isUnknown } from "./world.ts";
+import { isUnknown } from "./unreliable-workers.ts";
 
 const WRITES = sized({ usual: 6, long: 10 });
 const URIS = ["lab://first", "lab://second"];

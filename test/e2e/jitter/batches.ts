@@ -5,7 +5,7 @@ import { makeTenant, type Check, type Played, type Scene } from "./check.ts";
 import type { Draws } from "./draws.ts";
 import { client2025, type Json } from "../../support/mcp-client.ts";
 import { sized } from "../../support/tier.ts";
-import { isUnknown } from "./world.ts";
+import { isUnknown } from "./unreliable-workers.ts";
 
 const CLIENTS = 3;
 const BATCHES = sized({ usual: 2, long: 3 });

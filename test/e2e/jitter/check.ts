@@ -1,7 +1,7 @@
 // Owns what every check of the bad weather is: it plays a round in a world, and says what of it must not have been.
 
 import type { Draws } from "./draws.ts";
-import { isUnknown, type Answer, type World } from "./world.ts";
+import { isUnknown, type Answer, type World } from "./unreliable-workers.ts";
 
 export interface Played {
   readonly operations: number;

@@ -9,7 +9,7 @@ import { CommandLine } from "../../support/command-line.ts";
 import { ADMIN_TOKEN } from "../../support/worker-pair.ts";
 import { sized } from "../../support/tier.ts";
 import { makeTenant, type Check, type Played, type Scene } from "./check.ts";
-import { isUnknown } from "./world.ts";
+import { isUnknown } from "./unreliable-workers.ts";
 
 const RESOURCES = sized({ usual: 8, long: 12 });
 const ENDS_WITHIN_MS = 60_000;

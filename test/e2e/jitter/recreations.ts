@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { write } from "../../support/raw-http.ts";
 import { sized } from "../../support/tier.ts";
 import { json, OPEN, unexpected, type Check, type Played, type Scene } from "./check.ts";
-import { isUnknown, type Answer } from "./world.ts";
+import { isUnknown, type Answer } from "./unreliable-workers.ts";
 
 const LIVES = sized({ usual: 2, long: 3 });
 const SHARED = "lab://shared";

@@ -4,7 +4,7 @@
 import { unexpected, json, makeTenant, OPEN, type Check, type Played, type Scene } from "./check.ts";
 import type { Draws } from "./draws.ts";
 import { contradiction, type Operation, type Step } from "../../support/linearizable.ts";
-import { isUnknown, type Answer } from "./world.ts";
+import { isUnknown, type Answer } from "./unreliable-workers.ts";
 import { sized } from "../../support/tier.ts";
 
 const CLIENTS = 4;

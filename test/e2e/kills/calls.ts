@@ -3,7 +3,7 @@
 
 import type { Draws } from "../jitter/draws.ts";
 import { beginCall, type Begun, type Watcher } from "./watcher.ts";
-import type { KilledWorld } from "./world.ts";
+import type { KilledWorld } from "./restarting-worker.ts";
 
 /** Whoever is asked says so, and answers when `until` settles. */
 export interface Patience {

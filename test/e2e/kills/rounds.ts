@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { createDraws, type Draws } from "../jitter/draws.ts";
 import type { Release } from "../two-releases.ts";
 import { CallsOfARound, type Caller, type Tallies } from "./calls.ts";
-import type { KilledWorld } from "./world.ts";
+import type { KilledWorld } from "./restarting-worker.ts";
 
 export const GAP_MS = 10_000;
 /** After so long a stream is said to have lost what it was not told. */

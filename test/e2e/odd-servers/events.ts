@@ -2,7 +2,7 @@
 
 import type { Json } from "../../support/mcp-client.ts";
 import { WORKS, type OddKind, type OddRow } from "./odd-row.ts";
-import { at, event, everywhere, onCall, type Asked } from "./asked.ts";
+import { at, event, everywhere, onCall, type Asked } from "./odd-request.ts";
 
 const encoder = new TextEncoder();
 const another = (asked: Asked): Json => ({

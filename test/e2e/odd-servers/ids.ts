@@ -2,7 +2,7 @@
 
 import type { Json } from "../../support/mcp-client.ts";
 import { WORDS, WORKS, type OddKind, type OddRow } from "./odd-row.ts";
-import { at, event, everywhere, onCall, type Asked } from "./asked.ts";
+import { at, event, everywhere, onCall, type Asked } from "./odd-request.ts";
 
 /** What servers that refuse before they have read the id write in its place. */
 const MADE_UP: readonly { readonly slug: string; readonly what: string; readonly id?: unknown }[] = [

@@ -2,7 +2,7 @@
 
 import type { Json } from "../../support/mcp-client.ts";
 import { LISTS, WORDS, type Demand, type ListName, type OddKind, type OddRow } from "./odd-row.ts";
-import { at, resultIn, type Asked } from "./asked.ts";
+import { at, resultIn, type Asked } from "./odd-request.ts";
 
 const METHODS: Readonly<Record<ListName, { readonly method: string; readonly member: string }>> = {
   tools: { method: "tools/list", member: "tools" },

@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { Exchange } from "../../support/scripted-server.ts";
-import { Asked, type Memory } from "./asked.ts";
+import { Asked, type Memory } from "./odd-request.ts";
 import type { OddRow } from "./odd-row.ts";
 
 export interface OddServers {

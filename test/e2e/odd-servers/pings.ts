@@ -2,7 +2,7 @@
 
 import type { Json } from "../../support/mcp-client.ts";
 import type { OddKind, OddRow } from "./odd-row.ts";
-import { at, event, everywhere, onCall, type Asked, type Oddity } from "./asked.ts";
+import { at, event, everywhere, onCall, type Asked, type Oddity } from "./odd-request.ts";
 
 const question = (method: string, id: unknown, params?: Json): string => event({ jsonrpc: "2.0", id, method, params });
 

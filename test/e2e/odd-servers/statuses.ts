@@ -1,7 +1,7 @@
 // HTTP statuses: of the probe for 2026-07-28, of `notifications/initialized`, of calls, and redirects.
 
 import { WORDS, WORKS, type OddKind, type OddRow } from "./odd-row.ts";
-import { at, everywhere, onCall, type Asked, type How, type Oddity } from "./asked.ts";
+import { at, everywhere, onCall, type Asked, type How, type Oddity } from "./odd-request.ts";
 
 const HTML = { type: "text/html" } as const;
 const PLAIN = { type: "text/plain" } as const;

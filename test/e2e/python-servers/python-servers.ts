@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { freePort } from "../../../scripts/fixture-server.ts";
 import { startServerProcess, stopProcess } from "../../support/server-process.ts";
-import type { Era } from "./asked.ts";
+import type { Era } from "./server-requests.ts";
 import { recordServer, recordSse, type Recording } from "./recording.ts";
 import { StandIn } from "./stand-in.ts";
 

@@ -20,7 +20,7 @@ import {
   type Answer,
   type Asked,
   type Era,
-} from "./asked.ts";
+} from "./server-requests.ts";
 
 export interface Said {
   readonly status: number;

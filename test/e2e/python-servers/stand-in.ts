@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import { text as bodyOf } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Json } from "../../support/mcp-client.ts";
-import { keyOf, type Answer } from "./asked.ts";
+import { keyOf, type Answer } from "./server-requests.ts";
 import type { Recording, Said } from "./recording.ts";
 
 interface Session {

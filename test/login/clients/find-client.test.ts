@@ -5,7 +5,7 @@ import { findClient } from "../../../src/login/server/find-client.ts";
 import type { LoginClient } from "../../../src/login/server/login-records.ts";
 import type { LoginDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { clientHost } from "./client-host.ts";
-import { fakeClientLookup, type FakeClientLookup } from "./login-ground.ts";
+import { fakeClientLookup, type FakeClientLookup } from "./fake-client-lookup.ts";
 
 const REDIRECT = "https://app.example/cb";
 const SAID = { client_name: "App", redirect_uris: [REDIRECT] };

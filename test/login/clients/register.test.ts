@@ -7,7 +7,7 @@ import { handleRegister } from "../../../src/login/server/register.ts";
 import type { LoginContext } from "../../../src/login/login-context.ts";
 import type { LoginDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { KNOWN_CLIENTS } from "../../support/known-clients.ts";
-import { fakeClientLookup, type FakeClientLookup } from "./login-ground.ts";
+import { fakeClientLookup, type FakeClientLookup } from "./fake-client-lookup.ts";
 
 const REDIRECT = "https://app.example/cb";
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { failure } from "../../../src/protocol/errors.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
-import { answerOf, callOf, FakeRequestHandlers, REVISIONS } from "../../support/fake-backend.ts";
+import { answerOf, callOf, FakeRequestHandlers, REVISIONS } from "../../support/fake-request-handlers.ts";
 import { expectOfficial } from "../../support/official-schema.ts";
 
 const PROMPT = { type: "ref/prompt", name: "p" };

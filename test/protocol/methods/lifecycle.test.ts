@@ -4,7 +4,7 @@ import { encodeOutcome } from "../../../src/protocol/dispatch.ts";
 import { VERSIONS_2025 } from "../../../src/protocol/revisions.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
 import { initialize } from "../../../src/protocol/methods/lifecycle.ts";
-import { answerOf, callOf, FakeRequestHandlers, NOW, sessionOf } from "../../support/fake-backend.ts";
+import { answerOf, callOf, FakeRequestHandlers, NOW, sessionOf } from "../../support/fake-request-handlers.ts";
 import { expectOfficial } from "../../support/official-schema.ts";
 
 const CLIENT = { name: "c", version: "1" };

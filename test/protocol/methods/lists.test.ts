@@ -11,7 +11,7 @@ import {
   REVISIONS,
   templateOf,
   toolOf,
-} from "../../support/fake-backend.ts";
+} from "../../support/fake-request-handlers.ts";
 import { expectOfficial } from "../../support/official-schema.ts";
 
 const COUNT = 2 * DEFINITIONS_PER_PAGE + 1;

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { VERSIONS_2025 } from "../../../src/protocol/revisions.ts";
 import { LOG_LEVELS } from "../../../src/protocol/meta.ts";
-import { answerOf, callOf, FakeRequestHandlers, sessionOf } from "../../support/fake-backend.ts";
+import { answerOf, callOf, FakeRequestHandlers, sessionOf } from "../../support/fake-request-handlers.ts";
 import { expectOfficial } from "../../support/official-schema.ts";
 
 describe.each(VERSIONS_2025)("in %s", (revision) => {

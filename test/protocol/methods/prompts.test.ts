@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { SerializedResult, type CallOutcome } from "../../../src/protocol/call-outcome.ts";
 import { failure } from "../../../src/protocol/errors.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
-import { answerOf, callOf, FakeRequestHandlers, promptOf, REVISIONS } from "../../support/fake-backend.ts";
+import { answerOf, callOf, FakeRequestHandlers, promptOf, REVISIONS } from "../../support/fake-request-handlers.ts";
 import { expectOfficial } from "../../support/official-schema.ts";
 
 type Revision = (typeof REVISIONS)[number];

@@ -4,7 +4,7 @@ import { UNCACHED, type CallOutcome } from "../../../src/protocol/call-outcome.t
 import { failure } from "../../../src/protocol/errors.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
 import { invalid } from "../../../src/protocol/methods/params.ts";
-import { answerOf, callOf, FakeRequestHandlers, REVISIONS } from "../../support/fake-backend.ts";
+import { answerOf, callOf, FakeRequestHandlers, REVISIONS } from "../../support/fake-request-handlers.ts";
 import { expectOfficial } from "../../support/official-schema.ts";
 
 const ITEMS = [

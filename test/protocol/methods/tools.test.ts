@@ -5,7 +5,7 @@ import { failure } from "../../../src/protocol/errors.ts";
 import type { ParamHeader } from "../../../src/protocol/headers.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
 import { toolError } from "../../../src/protocol/methods/tools.ts";
-import { answerOf, callOf, FakeRequestHandlers, REVISIONS, toolOf } from "../../support/fake-backend.ts";
+import { answerOf, callOf, FakeRequestHandlers, REVISIONS, toolOf } from "../../support/fake-request-handlers.ts";
 import { expectOfficial } from "../../support/official-schema.ts";
 
 type Revision = (typeof REVISIONS)[number];

@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { residentOf } from "../memory.ts";
 import { rowOf, type Row } from "../report.ts";
 import type { Target } from "../target.ts";
-import { neighbourFaults, pathOf, tenantWith } from "./ground.ts";
+import { neighbourFaults, pathOf, tenantWith } from "./attacked-tenant.ts";
 import type { Answer, HostileUpstreams } from "./hostile-upstream.ts";
 
 const MIB = 1024 * 1024;

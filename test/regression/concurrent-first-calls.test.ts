@@ -6,7 +6,7 @@ import { ERAS, post } from "../support/mcp-client.ts";
 import { write } from "../support/raw-http.ts";
 import { sharedWorker } from "../support/start-worker.ts";
 
-const worker = await sharedWorker("asked-worker");
+const worker = await sharedWorker("tenant-function-worker");
 
 test.each(ERAS)("all who come at once in era $era are served by a slow function", async ({ era, revision }) => {
   const { headers, body } = write(revision, "tools/call", { name: "see" });

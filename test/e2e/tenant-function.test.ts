@@ -6,7 +6,7 @@ import { write } from "../support/raw-http.ts";
 import { loggedFaults } from "../support/logged-faults.ts";
 import { sharedWorker } from "../support/start-worker.ts";
 
-const worker = await sharedWorker("asked-worker");
+const worker = await sharedWorker("tenant-function-worker");
 
 const asks = async (id: string) =>
   ((await (await fetch(`${worker.origin}/asked`)).json()) as string[]).filter((one) => one === id).length;

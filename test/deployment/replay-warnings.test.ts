@@ -55,7 +55,7 @@ describe("a Worker in development warns", () => {
     const [[said = ""] = []] = warn.mock.calls as string[][];
     expect(said).toContain(`"${name}" did this again after a question was answered: ${what}. `);
     expect(said).toContain("ctx.memo or ctx.once");
-    expect(said).toMatch(/\n +at .*ran-again\.test\.ts:\d+/);
+    expect(said).toMatch(/\n +at .*replay-warnings\.test\.ts:\d+/);
   });
 
   it("of what stands before the first once, which runs again too", async () => {
