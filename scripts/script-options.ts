@@ -10,12 +10,12 @@ export function scriptOptions<T extends ParseArgsOptionsConfig>(script: string, 
     if ((values as { help?: boolean }).help === true) end(help, 0);
     return values;
   } catch (error) {
-    const [said] = (error as Error).message.split(". ");
-    return end(`${script}: ${said}; npm run ${script} -- --help says what there is`, 2);
+    const [text] = (error as Error).message.split(". ");
+    return end(`${script}: ${text}; npm run ${script} -- --help says what there is`, 2);
   }
 }
 
-function end(said: string, code: number): never {
-  (code === 0 ? process.stdout : process.stderr).write(`${said}\n`);
+function end(text: string, code: number): never {
+  (code === 0 ? process.stdout : process.stderr).write(`${text}\n`);
   process.exit(code);
 }

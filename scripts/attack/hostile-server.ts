@@ -85,7 +85,7 @@ async function lying(
 
 interface Ended {
   readonly code: number;
-  readonly said: string;
+  readonly text: string;
 }
 
 export async function cli(target: Target, folder: string, args: readonly string[]): Promise<Ended> {
@@ -100,10 +100,10 @@ export async function cli(target: Target, folder: string, args: readonly string[
     const running = run(process.execPath, [MAIN, ...args], { cwd: folder, env, timeout: 30_000, encoding: "latin1" });
     running.child.stderr?.on("data", visitPage);
     const { stdout, stderr } = await running;
-    return { code: 0, said: utf8(stdout + stderr) };
+    return { code: 0, text: utf8(stdout + stderr) };
   } catch (error) {
     const { code = 1, stdout = "", stderr = "" } = error as { code?: number; stdout?: string; stderr?: string };
-    return { code, said: utf8(stdout + stderr) };
+    return { code, text: utf8(stdout + stderr) };
   }
 }
 
@@ -212,9 +212,9 @@ async function terminal(target: Target, root: string): Promise<Row> {
   ];
   for (const command of commands) {
     for (const how of [[], ["--json"]]) {
-      const { said } = await cli(target, root, [...command, ...how, "--url", server.url]);
-      if (STEERS.test(said.replaceAll("\n", "")))
-        gaveWay.push(`${[...command, ...how].join(" ")} printed ${JSON.stringify(STEERS.exec(said)?.[0])}`);
+      const { text } = await cli(target, root, [...command, ...how, "--url", server.url]);
+      if (STEERS.test(text.replaceAll("\n", "")))
+        gaveWay.push(`${[...command, ...how].join(" ")} printed ${JSON.stringify(STEERS.exec(text)?.[0])}`);
     }
   }
   server.stop();
@@ -235,7 +235,7 @@ async function copied(target: Target, root: string): Promise<Row> {
   const own = await login(real?.url);
   const { code } = await login(hostile?.url);
   const gaveWay = [
-    ...(own.code === 0 && real?.tokens.length !== 0 ? [] : [`the login at the real server failed: ${own.said}`]),
+    ...(own.code === 0 && real?.tokens.length !== 0 ? [] : [`the login at the real server failed: ${own.text}`]),
     ...(hostile?.tokens.length === 0 ? [] : ["the hostile server has a token"]),
     ...(code === 0 ? ["the command line says that it is signed in"] : []),
   ];

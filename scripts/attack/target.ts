@@ -190,14 +190,14 @@ export class Target {
     const { hostname, port } = new URL(this.origin);
     const socket = connect({ host: hostname, port: Number(port) });
     socket.write(text);
-    let heard = "";
-    socket.setEncoding("latin1").on("data", (chunk: string) => (heard += chunk));
+    let received = "";
+    socket.setEncoding("latin1").on("data", (chunk: string) => (received += chunk));
     await new Promise<void>((resolve) => {
       socket.once("close", () => resolve()).once("error", () => resolve());
       setTimeout(resolve, 2000);
     });
     socket.destroy();
-    return heard;
+    return received;
   }
 }
 

@@ -49,11 +49,11 @@ function reasons(tried: readonly Tried[]): readonly string[] {
   const builds = new Map<string, Build[]>();
   for (const { build } of tried) {
     for (const [step, reason] of Object.entries(build.cannot)) {
-      const said = `**${step}**: ${reason}`;
-      builds.set(said, [...(builds.get(said) ?? []), build]);
+      const text = `**${step}**: ${reason}`;
+      builds.set(text, [...(builds.get(text) ?? []), build]);
     }
   }
-  return [...builds].map(([said, of]) => `- ${said}: ${named(of)}`);
+  return [...builds].map(([text, of]) => `- ${text}: ${named(of)}`);
 }
 
 /** Each package once, with its versions. */
@@ -75,8 +75,8 @@ function wrongKeys(tried: readonly Tried[]): readonly string[] {
 }
 
 /** Without what is another at each run, and without a stack. */
-function shown(said: string): string {
-  return said
+function shown(text: string): string {
+  return text
     .replace(/ at \S+ \(.*$/, "")
     .replaceAll(/http:\/\/localhost:\d+\S*/g, "URL")
     .replaceAll(/\[\d+\] /g, "")

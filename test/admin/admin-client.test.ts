@@ -5,12 +5,12 @@ import { adminClient, AdminError, type AdminAnswer } from "../../src/admin/admin
 import { adminEnv, appOf, newTenant, ORIGIN, ROOT } from "../support/workerd/admin.ts";
 
 const app = appOf();
-const asked: string[] = [];
+const requests: string[] = [];
 const admin = adminClient({
   url: `${ORIGIN}/`,
   token: ROOT,
   fetch: async (url, init) => {
-    asked.push(`${init.method} ${url}`);
+    requests.push(`${init.method} ${url}`);
     return app.fetch(new Request(url, init), adminEnv);
   },
 });
@@ -160,19 +160,19 @@ it.each([undefined as never, "", "localhost:8362", "mcp.example.com", "https://m
 );
 
 it("the client asks nothing for a parameter that is missing", async () => {
-  const before = asked.length;
+  const before = requests.length;
   const params = { id: undefined as never };
   await expect(admin.request("DELETE /tenants/{id}", { params })).rejects.toThrow('id: "" names nothing');
-  expect(asked.slice(before)).toEqual([]);
+  expect(requests.slice(before)).toEqual([]);
 });
 
 it("the client asks nothing for a parameter that would lead elsewhere", async () => {
-  const before = asked.length;
+  const before = requests.length;
   const params = { id: await newTenant(), name: ".." };
   await expect(admin.request("DELETE /tenants/{id}/secrets/{name}", { params })).rejects.toThrow(
     'name: ".." names nothing',
   );
-  expect(asked.slice(before)).toEqual([]);
+  expect(requests.slice(before)).toEqual([]);
 });
 
 it("the client has the types of the endpoints", () => {

@@ -66,10 +66,10 @@ const stateOf = async (id: string) => {
   const { body } = await ask("GET", "/tenants?limit=1000");
   return (body["items"] as { id: string; state: string }[]).find((one) => one.id === id)?.state;
 };
-const said = async (id: string, name: string) =>
+const answerOf = async (id: string, name: string) =>
   JSON.stringify((await mcp.tenant(bindings, id).callTool(name, {}, { as: { id: "tests" } })).content);
 const refusedBy = (id: string) =>
-  said(id, "kept").then(
+  answerOf(id, "kept").then(
     () => "nobody",
     ({ code }: { code?: unknown }) => code,
   );
@@ -84,7 +84,7 @@ it("a tenant that the function no longer knows is shown as gone, and can be neit
   for (const path of ["keys", "document", "resources", "audit"]) {
     expect((await ask("GET", `/tenants/${id}/${path}`)).status, path).toBe(404);
   }
-  await expect(said(id, "kept")).rejects.toMatchObject({ code: "unknownTenant" });
+  await expect(answerOf(id, "kept")).rejects.toMatchObject({ code: "unknownTenant" });
 });
 
 it("a tenant is unknown, and not gone, where the function cannot say", async () => {
@@ -96,7 +96,7 @@ it("a tenant is unknown, and not gone, where the function cannot say", async () 
   } finally {
     state.isBroken = false;
   }
-  expect(await said(id, "kept")).toContain("own:note");
+  expect(await answerOf(id, "kept")).toContain("own:note");
 });
 
 it("a gone tenant is who it was when its row comes back, with everything that it kept", async () => {
@@ -105,8 +105,8 @@ it("a gone tenant is who it was when its row comes back, with everything that it
   await drop(id);
   rows.set(id, { maxStalenessMs: 50 });
   await mcp.tenant(bindings, id).invalidate();
-  expect(await said(id, "kept")).toContain("own:note");
-  expect(await said(id, "secret")).toContain("hidden");
+  expect(await answerOf(id, "kept")).toContain("own:note");
+  expect(await answerOf(id, "secret")).toContain("hidden");
   expect(await createdOf(id)).toBe(created);
 });
 
@@ -121,8 +121,8 @@ it("a gone tenant is deleted with everything that it kept, and the next one of i
   expect((await ask("GET", `/tenants/${id}`)).status).toBe(404);
   rows.set(id, { maxStalenessMs: 50 });
   await mcp.tenant(bindings, id).invalidate();
-  expect(await said(id, "kept")).toContain("nothing");
-  expect(await said(id, "secret")).not.toContain("hidden");
+  expect(await answerOf(id, "kept")).toContain("nothing");
+  expect(await answerOf(id, "secret")).not.toContain("hidden");
   expect(await ask("GET", `/tenants/${id}/suspensions`)).toMatchObject({ body: { items: [] } });
   expect(await createdOf(id)).not.toBe(created);
   expect(await stateOf(id)).toBe("code");
@@ -155,10 +155,10 @@ it("a gone tenant is deleted to the end though its row comes back meanwhile", as
   rows.set(id, { maxStalenessMs: 50 });
   await mcp.tenant(bindings, id).invalidate();
   expect(await stateOf(id)).toBe("deleting");
-  await expect(said(id, "kept")).rejects.toMatchObject({ code: "unknownTenant" });
+  await expect(answerOf(id, "kept")).rejects.toMatchObject({ code: "unknownTenant" });
   expect((await ask("DELETE", `/tenants/${id}`)).status).toBe(204);
   await mcp.tenant(bindings, id).invalidate();
-  expect(await said(id, "kept")).toContain("nothing");
+  expect(await answerOf(id, "kept")).toContain("nothing");
 });
 
 describe("what stands open", () => {

@@ -49,8 +49,8 @@ it("a Worker without ADMIN_TOKEN says how to set it, in the log once and in ever
   const { ADMIN_TOKEN: _none, ...env } = adminEnv;
   for (const headers of [{}, { authorization: "Bearer anything" }]) {
     const response = await app.fetch(new Request(`${ORIGIN}/admin/v1/tenants`, { headers }), env);
-    const said = await response.json<{ detail: string }>();
-    expect([response.status, said.detail]).toEqual([
+    const problem = await response.json<{ detail: string }>();
+    expect([response.status, problem.detail]).toEqual([
       401,
       expect.stringContaining("npx wrangler secret put ADMIN_TOKEN"),
     ]);

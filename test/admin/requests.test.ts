@@ -93,8 +93,8 @@ describe("a path", () => {
 });
 
 describe("a failure inside", () => {
-  const heard: unknown[] = [];
-  const app = appOf({ ...adminOptions, onError: (error) => heard.push(error) });
+  const messages: unknown[] = [];
+  const app = appOf({ ...adminOptions, onError: (error) => messages.push(error) });
   const failing = (error: Error) => ({
     ...adminEnv,
     DirectoryObject: {
@@ -117,13 +117,13 @@ describe("a failure inside", () => {
       status: 500,
       requestId: "ray-1",
     });
-    expect(heard).toEqual([secret]);
+    expect(messages).toEqual([secret]);
   });
 
   it("that is only too much at once asks to come again", async () => {
     const overloaded = Object.assign(new Error("overloaded"), { overloaded: true });
     const answer = await app.fetch(request(), failing(overloaded));
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
-    expect(heard).not.toContain(overloaded);
+    expect(messages).not.toContain(overloaded);
   });
 });

@@ -58,10 +58,10 @@ function heldAt(moment: number): Held {
   };
 }
 
-type Asked = ReturnType<typeof ask>;
+type SentRequest = ReturnType<typeof ask>;
 
 /** Sends a request, does something else as soon as it is at its moment, and lets it go on. */
-async function beside(held: Held, request: Asked, other: () => Promise<unknown>): Asked {
+async function beside(held: Held, request: SentRequest, other: () => Promise<unknown>): SentRequest {
   await Promise.race([held.reached, request]);
   await other();
   held.release();

@@ -269,8 +269,8 @@ describe("every shape of the contract", () => {
       const good = GOOD.get(shape) ?? value;
       for (const one of [good, value, spoiled(good, draw), spoiled(value, draw), spoiled(spoiled(value, draw), draw)]) {
         const valid = violationsOf(one).length === 0;
-        const said = faults(shape, one).filter(([, rule]) => !MORE.some((more) => rule?.includes(more)));
-        expect([said.length === 0, one]).toEqual([valid, one]);
+        const lines = faults(shape, one).filter(([, rule]) => !MORE.some((more) => rule?.includes(more)));
+        expect([lines.length === 0, one]).toEqual([valid, one]);
         verdicts.add(valid);
       }
     }

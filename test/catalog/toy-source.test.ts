@@ -15,7 +15,7 @@ import { sourceContract } from "../contract/source-contract.ts";
 import { callOf } from "../support/workerd/calls.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 
-const heard: string[] = [];
+const requests: string[] = [];
 
 const shout: ServedTool = {
   name: "shout",
@@ -45,8 +45,8 @@ const toy: Source<unknown> = {
   ],
   shelf: { list: () => Promise.reject(new Error("the toys are away")), read: async () => undefined },
   interest: ({ uris }: NotificationFilter) => {
-    heard.push(`begins ${uris.join()}`);
-    return () => heard.push("ends");
+    requests.push(`begins ${uris.join()}`);
+    return () => requests.push("ends");
   },
 };
 
@@ -145,7 +145,7 @@ describe("a source that a feature brings", () => {
 
   it("is told while somebody listens, and when they end", async () => {
     const id = await made();
-    heard.length = 0;
+    requests.length = 0;
     const ctx = createExecutionContext();
     const _meta = {
       "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -163,9 +163,9 @@ describe("a source that a feature brings", () => {
       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "subscriptions/listen", params: { notifications, _meta } }),
     });
     const { body } = await worker.fetch(request, env, ctx);
-    expect(heard).toEqual(["begins toy:red"]);
+    expect(requests).toEqual(["begins toy:red"]);
     await body?.cancel();
-    expect(heard).toEqual(["begins toy:red", "ends"]);
+    expect(requests).toEqual(["begins toy:red", "ends"]);
     await waitOnExecutionContext(ctx);
   });
 });

@@ -53,9 +53,9 @@ export function sourceContract<Host>(name: string, given: () => Promise<SourceFi
 
     it("reads what it has in memory under the name that is asked for", async () => {
       for (const resource of source.resources.slice(0, 3)) {
-        const asked = { uri: resource.uri, asked: resource.uri.toUpperCase() };
-        const outcome = await resource.read(asked, fixture.call({ method: "resources/read" }), fixture.host);
-        expect(outcome).toMatchObject({ kind: "complete", result: { contents: [{ uri: asked.asked }] } });
+        const ref = { uri: resource.uri, asked: resource.uri.toUpperCase() };
+        const outcome = await resource.read(ref, fixture.call({ method: "resources/read" }), fixture.host);
+        expect(outcome).toMatchObject({ kind: "complete", result: { contents: [{ uri: ref.asked }] } });
       }
     });
 

@@ -41,7 +41,7 @@ async function untilInForce(effectiveAt: number): Promise<void> {
   await expect.poll(() => Date.now(), { interval: 10 }).toBeGreaterThan(effectiveAt);
 }
 
-const ASKED = [
+const REQUESTS = [
   ["tools/call", { name: "write", arguments: { text: "x" } }],
   ["prompts/get", { name: "hello", arguments: {} }],
   ["resources/read", { uri: "late:one" }],
@@ -88,7 +88,7 @@ function waiting() {
 }
 
 describe("a key that is revoked while its call waits", () => {
-  it.each(ASKED)("for a hook before %s runs nothing", async (method, params) => {
+  it.each(REQUESTS)("for a hook before %s runs nothing", async (method, params) => {
     const { worker, ran, at } = waiting();
     const tenant = await servedTenant({ mode: "key", maxStalenessMs: 50 });
     const { id, authorization } = await keyOf(tenant);

@@ -24,7 +24,7 @@ const worker = createWorker({
   hooks: { onError: () => {} },
 });
 
-async function asked() {
+async function ask() {
   ({ id: tenant } = await servedTenant({ mode: "key", maxStalenessMs: 50 }));
   users.clear();
   for (const id of ["ada", "bob"]) users.set(id, { tenant, id });
@@ -50,7 +50,7 @@ const answerTo = (id: string, action = "accept") => ({ jsonrpc: "2.0", id, resul
 const cancel = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "paying" } };
 
 it("another user reaches nothing of a call that waits", async () => {
-  const { ada, bob, stream, question, eventId } = await asked();
+  const { ada, bob, stream, question, eventId } = await ask();
   expect(eventId).not.toBe("");
   for (const message of [answerTo(question), cancel]) {
     expect((await sendTo(bob.as, tenant, { message, headers: bob.session })).status).toBe(202);
@@ -75,7 +75,7 @@ it.each<[string, (ada: object) => unknown, number]>([
   ["over", (ada) => ({ ...ada, expires: Date.now() - 1 }), 401],
   ["another with the same subject", (ada) => ({ ...ada, id: "eve", subject: "ada" }), 404],
 ])("a user whom the app calls %s meanwhile answers nothing", async (_what, later, status) => {
-  const { ada, stream, question } = await asked();
+  const { ada, stream, question } = await ask();
   users.set("ada", later({ tenant, id: "ada" }));
   expect((await sendTo(ada.as, tenant, { message: answerTo(question), headers: ada.session })).status).toBe(status);
   users.set("ada", { tenant, id: "ada" });

@@ -315,8 +315,8 @@ describe("what a tenant does not allow", () => {
     // Under a lease neither waits for the other's.
     await mcp.tenant(env, id).resources.list();
     const calls = await Promise.allSettled([1, 2].map(() => mcp.tenant(env, id).callTool(tool, {}, { as: NIGHTLY })));
-    const said = calls.flatMap((one) => (one.status === "rejected" ? [(one.reason as TenantError).data] : []));
-    expect(said).toContainEqual(expect.objectContaining({ limit }));
+    const messages = calls.flatMap((one) => (one.status === "rejected" ? [(one.reason as TenantError).data] : []));
+    expect(messages).toContainEqual(expect.objectContaining({ limit }));
   });
 
   it("meets resultBytes as a request does, and storedBytes where it writes", async () => {

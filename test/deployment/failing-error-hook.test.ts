@@ -46,9 +46,9 @@ describe.each([
     async (method, name, text) => {
       const log = vi.spyOn(console, "error").mockImplementation(() => {});
       onTestFinished(() => log.mockRestore());
-      const told: string[] = [];
+      const notifications: string[] = [];
       const onError = (error: unknown): unknown => {
-        told.push(String(error));
+        notifications.push(String(error));
         return fail();
       };
       const mcp = createWorker({
@@ -61,8 +61,8 @@ describe.each([
       const answered = await sendTo(mcp, id, { message });
       expect([answered.status, await answered.text()]).toEqual([200, expect.stringContaining(text)]);
       const logged = () => log.mock.calls.flat().map(String);
-      for (const fault of [...told, "Error: no logger"]) await expect.poll(logged).toContain(fault);
-      expect(told.filter((fault) => fault.includes("logger"))).toEqual([]);
+      for (const fault of [...notifications, "Error: no logger"]) await expect.poll(logged).toContain(fault);
+      expect(notifications.filter((fault) => fault.includes("logger"))).toEqual([]);
     },
   );
 });

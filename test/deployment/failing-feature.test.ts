@@ -18,13 +18,13 @@ const failing = createWorker({
   hooks: { onError: () => {} },
 });
 
-interface Asked {
+interface SentRequest {
   readonly version: string;
   readonly tenant?: string;
   readonly at?: Env;
 }
 
-async function post(worker: typeof failing, body: unknown, { version, tenant = "demo", at = env }: Asked) {
+async function post(worker: typeof failing, body: unknown, { version, tenant = "demo", at = env }: SentRequest) {
   const ctx = createExecutionContext();
   const request = new Request(`https://mcp.example.com/mcp/${tenant}`, {
     method: "POST",

@@ -113,12 +113,12 @@ const USERS: [string, unknown, object | number][] = [
   ["what throws whatever is done", new Proxy({}, { ownKeys: boom, get: boom }), 503],
 ];
 
-it.each(USERS)("who has %s is whom the app means, or nobody", async (_what, said, expected) => {
+it.each(USERS)("who has %s is whom the app means, or nobody", async (_what, answer, expected) => {
   const { id } = await servedTenant({ mode: "open" });
   const app = createWorker({
     tools: [who],
     tenants: {},
-    authenticate: () => said as never,
+    authenticate: () => answer as never,
     hooks: { onError: () => {} },
   });
   const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "who" } };

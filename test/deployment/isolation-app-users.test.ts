@@ -56,7 +56,7 @@ const mcp = createWorker({
 });
 
 type Json = Readonly<Record<string, unknown>>;
-interface Told {
+interface Received {
   readonly status: number;
   readonly text: string;
   readonly headers: Headers;
@@ -118,7 +118,12 @@ function requestOf(sight: Sight, method: string, params: Json, more: Record<stri
 const fetched = async (request: Request) => mcp.fetch(request, bindings, createExecutionContext());
 
 /** As an app's user by a request, as the Worker's own code without one. */
-async function ask(sight: Sight, method: string, params: Json = {}, more: Record<string, string> = {}): Promise<Told> {
+async function ask(
+  sight: Sight,
+  method: string,
+  params: Json = {},
+  more: Record<string, string> = {},
+): Promise<Received> {
   if (sight.kind === "app") {
     const { status, headers, ...answered } = await fetched(requestOf(sight, method, params, more)).then(
       async (one) => ({
@@ -257,8 +262,8 @@ it("a stream tells what is announced in its own tenant", async () => {
   await Promise.all([hazel?.announce({ resources: true }), maple?.announce({ resources: true })]);
   for (const { sight, reader } of opened) {
     const text = await reader.until("resources/list_changed");
-    const told = ["tools", "prompts"].filter((kind) => text.includes(`${kind}/list_changed`));
-    expect({ sight, told }).toEqual({ sight, told: [sight.tenant === "hazel" ? "tools" : "prompts"] });
+    const notifications = ["tools", "prompts"].filter((kind) => text.includes(`${kind}/list_changed`));
+    expect({ sight, told: notifications }).toEqual({ sight, told: [sight.tenant === "hazel" ? "tools" : "prompts"] });
     await reader.cancel();
   }
 });
@@ -271,8 +276,8 @@ it("a stored run is shown to its own user, and goes on as them where it was begu
     const session = await sessionOf(sight);
     const params = { name: "wait", arguments: {} };
     const stream = readerOf(await fetched(requestOf(sight, "tools/call", params, { "mcp-session-id": session })));
-    const said = await stream.until("-0\n");
-    const event = /^id: (\S+)$/m.exec(said)?.[1] ?? "none";
+    const text = await stream.until("-0\n");
+    const event = /^id: (\S+)$/m.exec(text)?.[1] ?? "none";
     await stream.cancel();
     begun.push({ sight, session, event });
   }

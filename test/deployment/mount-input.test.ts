@@ -29,19 +29,19 @@ it.each<[what: string, hand: () => Promise<readonly unknown[]>, says: string]>([
   ["neither ctx nor bindings", async () => [requestOf()], WANTS],
   ["a body that it has read", async () => [await readBefore(), env, ctx], READ],
 ])("a Worker that is handed %s says so, also after a request that was whole", async (_what, hand, says) => {
-  const told: string[] = [];
+  const notifications: string[] = [];
   const mcp = createWorker({
     tenants: { coded: {} },
-    hooks: { onError: (error) => told.push((error as Error).message) },
+    hooks: { onError: (error) => notifications.push((error as Error).message) },
   });
   const whole: Handed = [requestOf(), env as Env, ctx];
   for (const expected of [500, 200, 500]) {
     const handed = expected === 200 ? whole : ((await hand()) as unknown as Handed);
     const answered = await mcp.fetch(...handed);
-    const said = await answered.text();
+    const text = await answered.text();
     if (says === READ || expected === 200) expect(answered.status).toBe(expected);
-    expect(said.includes(says)).toBe(expected === 500);
-    expect(said).not.toContain("Parse error");
+    expect(text.includes(says)).toBe(expected === 500);
+    expect(text).not.toContain("Parse error");
   }
-  expect(told).toEqual([says]);
+  expect(notifications).toEqual([says]);
 });

@@ -26,8 +26,8 @@ it.each([
     const message = { jsonrpc: "2.0", id: 1, method, params };
     await (await sendTo(worker, id, { message, headers: { "cf-ray": "7\u001b[2J" } })).text();
   }
-  const said = logged.mock.calls.map(([where]) => String(where));
-  expect(said.length).toBeGreaterThan(0);
-  expect(said.filter((text) => /\p{Cc}|\p{Cf}|\p{Zl}/u.test(text))).toEqual([]);
+  const lines = logged.mock.calls.map(([where]) => String(where));
+  expect(lines.length).toBeGreaterThan(0);
+  expect(lines.filter((text) => /\p{Cc}|\p{Cf}|\p{Zl}/u.test(text))).toEqual([]);
   logged.mockRestore();
 });

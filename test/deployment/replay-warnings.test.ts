@@ -30,8 +30,8 @@ async function called(handler: (ctx: Context<{ BODIES: KVNamespace; LIMIT: strin
       readonly result: { readonly requestState?: string; readonly inputRequests?: object; readonly content?: object };
     };
     if (result.requestState === undefined) return { name, result };
-    const asked = Object.keys(result.inputRequests ?? {});
-    const accepted = asked.map((one) => [one, { action: "accept", content: { yes: true } }]);
+    const requests = Object.keys(result.inputRequests ?? {});
+    const accepted = requests.map((one) => [one, { action: "accept", content: { yes: true } }]);
     more = { requestState: result.requestState, inputResponses: Object.fromEntries(accepted) };
   }
 }
@@ -52,10 +52,10 @@ describe("a Worker in development warns", () => {
     });
     expect(result.content).toMatchObject([{ text: "done" }]);
     expect(warn).toHaveBeenCalledTimes(1);
-    const [[said = ""] = []] = warn.mock.calls as string[][];
-    expect(said).toContain(`"${name}" did this again after a question was answered: ${what}. `);
-    expect(said).toContain("ctx.memo or ctx.once");
-    expect(said).toMatch(/\n +at .*replay-warnings\.test\.ts:\d+/);
+    const [[text = ""] = []] = warn.mock.calls as string[][];
+    expect(text).toContain(`"${name}" did this again after a question was answered: ${what}. `);
+    expect(text).toContain("ctx.memo or ctx.once");
+    expect(text).toMatch(/\n +at .*replay-warnings\.test\.ts:\d+/);
   });
 
   it("of what stands before the first once, which runs again too", async () => {

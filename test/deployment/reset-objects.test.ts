@@ -76,8 +76,8 @@ async function sent(id: string, [method, params]: readonly [string, object], err
 const times = (steps: readonly string[], name: string) => steps.filter((step) => step === name).length;
 
 describe.each(RESETS)("where each call to an object fails once, and the platform says %j", (reset) => {
-  it.each(READS)("%s %j is answered", async (...asked) => {
-    const { status, text, steps } = await sent(await forgotten(), asked, reset);
+  it.each(READS)("%s %j is answered", async (...request) => {
+    const { status, text, steps } = await sent(await forgotten(), request, reset);
     expect([status, text]).toEqual([200, expect.stringContaining('"result"')]);
     expect(text).not.toContain('"isError"');
     for (const step of new Set(steps.filter((name) => !name.startsWith("BODIES"))))

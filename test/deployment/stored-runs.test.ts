@@ -20,7 +20,7 @@ it("a run that finds the authority away is begun again, and brings the result", 
   const away = await authorityAway(tenant);
   const record = recordOf({ tenant: tenant.id, created: tenant.created, call: { ...call, params: call.params } });
   await session.start(newCall("aaaaaaaaaaaaaaaa", { record }), later());
-  await expect.poll(away.asked, { timeout: 10_000 }).toBeGreaterThan(3);
+  await expect.poll(away.requestCount, { timeout: 10_000 }).toBeGreaterThan(3);
   away.back();
   await expect
     .poll(
@@ -93,11 +93,11 @@ describe("a stored call of an app's user, whom nobody can be asked about", () =>
 
 describe("a stored call of a tenant that the author's function cannot tell of", () => {
   const MOUNT = "/told";
-  const state = { asked: 0, isBroken: false, ran: 0, isGone: false };
+  const state = { requestCount: 0, isBroken: false, ran: 0, isGone: false };
   createWorker({
     path: MOUNT,
     tenants: () => {
-      state.asked += 1;
+      state.requestCount += 1;
       if (state.isBroken) throw new Error("no database");
       return state.isGone ? undefined : {};
     },
@@ -116,7 +116,7 @@ describe("a stored call of a tenant that the author's function cannot tell of", 
   const call = { id: 1, method: "tools/call", params: { name: "once", arguments: {} } };
   let names = 0;
   const begin = async (repeatable: boolean) => {
-    Object.assign(state, { asked: 0, isBroken: true, ran: 0, isGone: false });
+    Object.assign(state, { requestCount: 0, isBroken: true, ran: 0, isGone: false });
     names += 1;
     const tenant = `told-${names}`;
     const created = await createRpcClient(
@@ -136,7 +136,7 @@ describe("a stored call of a tenant that the author's function cannot tell of", 
 
   it.each([true, false])("is run once it can be asked again, whether or not it may be repeated: %s", async (may) => {
     const said = await begin(may);
-    await expect.poll(() => state.asked, { timeout: 10_000 }).toBeGreaterThan(3);
+    await expect.poll(() => state.requestCount, { timeout: 10_000 }).toBeGreaterThan(3);
     state.isBroken = false;
     await expect.poll(said, { timeout: 10_000 }).toContain("ran");
     expect(state.ran).toBe(1);
@@ -205,7 +205,7 @@ it.each([
     const away = failures > 0 ? await authorityAway(tenant) : undefined;
     const object = exports.SessionObject.get(id as DurableObjectId);
     await object.answer(asked, JSON.stringify({ result: { action: "accept", content: {} } }));
-    if (away) await expect.poll(away.asked, { timeout: 10_000 }).toBeGreaterThanOrEqual(failures);
+    if (away) await expect.poll(away.requestCount, { timeout: 10_000 }).toBeGreaterThanOrEqual(failures);
     away?.back();
     expect(await stream.until('"id":7')).toContain("paid");
     expect(runs()).toBe(1);

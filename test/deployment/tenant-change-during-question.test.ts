@@ -43,8 +43,8 @@ it.each<[string, TenantDefinition, readonly string[]]>([
     result: { action: "accept", content: {} },
   };
   // Where the tenant takes keys now, the answer is not even heard.
-  const heard = await sendTo(worker, id, { message: answer, headers });
-  if (heard.status === 202) await stream.until('"id":"wiping"');
+  const response = await sendTo(worker, id, { message: answer, headers });
+  if (response.status === 202) await stream.until('"id":"wiping"');
   expect(ran).toEqual(expected);
   await stream.cancel();
 });

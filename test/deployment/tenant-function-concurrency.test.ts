@@ -60,9 +60,9 @@ function setup(slow: (ask: number) => Promise<unknown> | undefined) {
   const burst = async () => {
     const before = state.asks;
     state.from = before + 1;
-    const told = await Promise.all(Array.from({ length: REQUESTS }, one));
+    const statuses = await Promise.all(Array.from({ length: REQUESTS }, one));
     state.from = Infinity;
-    return { asks: state.asks - before, told: [...new Set(told)] };
+    return { asks: state.asks - before, statuses: [...new Set(statuses)] };
   };
   const leaseEnded = () => {
     ahead += Math.max(0, (peekPolicy(id)?.validUntil ?? 0) - Date.now() + 1);
@@ -80,8 +80,8 @@ describe("while the function is slow", () => {
       const { one, burst, leaseEnded } = setup(() => after(ms));
       expect(await one()).toBe(200);
       leaseEnded();
-      const { asks, told } = await burst();
-      expect(told).toEqual([200]);
+      const { asks, statuses } = await burst();
+      expect(statuses).toEqual([200]);
       expect(asks).toBeGreaterThan(0);
       expect(asks).toBeLessThanOrEqual(3);
     },
@@ -89,8 +89,8 @@ describe("while the function is slow", () => {
 
   it.each([100, 600])("for %s ms nobody is told that a tenant is none which an isolate meets", async (ms) => {
     const { burst } = setup(() => after(ms));
-    const { asks, told } = await burst();
-    expect(told).toEqual([200]);
+    const { asks, statuses } = await burst();
+    expect(statuses).toEqual([200]);
     // Whether there is such a tenant, and what it is under the lease that it then got.
     expect(asks).toBeLessThanOrEqual(6);
   });
@@ -100,8 +100,8 @@ describe("while the function is slow", () => {
     expect(await one()).toBe(200);
     leaseEnded();
     state.row = undefined;
-    const { asks, told } = await burst();
-    expect(told).toEqual([401]);
+    const { asks, statuses } = await burst();
+    expect(statuses).toEqual([401]);
     expect(asks).toBeLessThanOrEqual(3);
   });
 });
@@ -111,9 +111,9 @@ it("an ask that never ends keeps others for a moment, and its own request for te
   expect(await one()).toBe(200);
   leaseEnded();
   hurried();
-  const { asks, told } = await burst();
+  const { asks, statuses } = await burst();
   expect(asks).toBe(2);
-  expect(new Set(told)).toEqual(new Set([200, 503]));
+  expect(new Set(statuses)).toEqual(new Set([200, 503]));
   expect(faults).toEqual([`Error: tenants("${id}"): Error: it gave no answer within 10000 ms`]);
 });
 
@@ -122,8 +122,8 @@ it("where it always hangs, all are told soon after ten seconds, and it was asked
   expect(await one()).toBe(200);
   leaseEnded();
   hurried();
-  const { asks, told } = await burst();
-  expect(told).toEqual([503]);
+  const { asks, statuses } = await burst();
+  expect(statuses).toEqual([503]);
   expect(asks).toBeLessThanOrEqual(12);
   expect(await one()).toBe(200);
 });
@@ -136,8 +136,8 @@ it("where it fails, it is asked three times at most for all who wait, and again 
   });
   expect(await one()).toBe(200);
   leaseEnded();
-  const { asks, told } = await burst();
-  expect(told).toEqual([503]);
+  const { asks, statuses } = await burst();
+  expect(statuses).toEqual([503]);
   expect(asks).toBeLessThanOrEqual(3);
   expect(faults.length).toBe(REQUESTS);
   const before = state.asks;

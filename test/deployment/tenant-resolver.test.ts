@@ -152,7 +152,7 @@ describe("a function that has no answer", () => {
     ["says what is no definition", undefined, 'TypeError: tenant "'],
   ])(
     "because it %s makes its tenant unavailable, neither unknown nor remembered as that",
-    async (_what, broken, told) => {
+    async (_what, broken, text) => {
       const { mcp, add, state, faults, rows, asks } = setup();
       const { id } = add();
       const whole = rows.get(id) ?? {};
@@ -161,7 +161,7 @@ describe("a function that has no answer", () => {
       if (!broken) rows.set(id, { mode: "Open" } as never);
       const away = await send(mcp, id, era);
       expect([away.status, away.headers.get("retry-after")]).toEqual([503, expect.stringMatching(/^\d+$/)]);
-      expect(String(faults[0])).toContain(told);
+      expect(String(faults[0])).toContain(text);
       expect(JSON.stringify(away.body)).not.toMatch(/database|mode/);
       state.broken = undefined;
       rows.set(id, whole);

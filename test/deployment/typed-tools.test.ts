@@ -50,7 +50,7 @@ const worker = createWorker({
   ],
 });
 
-interface Said {
+interface TypedResult {
   readonly result?: Record<string, unknown>;
   readonly error?: { readonly code: number; readonly message: string };
 }
@@ -63,7 +63,7 @@ const META = {
 };
 
 describe.each(["2025-11-25", "2026-07-28"])("in %s", (revision) => {
-  async function ask(tenant: string, method: string, params: Record<string, unknown>): Promise<Said> {
+  async function ask(tenant: string, method: string, params: Record<string, unknown>): Promise<TypedResult> {
     const isNew = revision === "2026-07-28";
     const message = { jsonrpc: "2.0", id: 1, method, params: isNew ? { ...params, _meta: META } : params };
     const named = params["name"] ?? params["uri"];

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Plan, InjectedFault } from "../support/injected-faults.ts";
-import { hearAnswers, type Heard } from "./chaos/answers.ts";
+import { hearAnswers, type ObservedAnswer } from "./chaos/answers.ts";
 import { calls } from "./chaos/calls.ts";
 import { keys } from "./chaos/keys.ts";
 import { operators } from "./chaos/operators.ts";
@@ -50,7 +50,7 @@ let storage = "";
 let workers: WorkerPair;
 let world: World;
 let unhear = () => {};
-let heard: Heard[] = [];
+let answers: ObservedAnswer[] = [];
 const tally = new Tally();
 const loads = new Map<string, { operations: number; violations: number }>();
 const struck = new Map<string, number>();
@@ -67,7 +67,7 @@ beforeAll(async () => {
   });
   unhear = hearAnswers(
     (origin) => workers.both.some((worker) => worker.origin === origin),
-    (answer) => heard.push(answer),
+    (answer) => answers.push(answer),
   );
 }, 600_000);
 afterAll(async () => {
@@ -102,7 +102,7 @@ interface Struck {
 }
 
 /** What struck this request, and while it was under way objects, which live in the first Worker, and leases for all who wait. */
-async function strikesOf({ origin, id, begun, ended }: Heard): Promise<readonly InjectedFault[]> {
+async function strikesOf({ origin, id, begun, ended }: ObservedAnswer): Promise<readonly InjectedFault[]> {
   const query = `?id=${id}&from=${begun - 50}&to=${ended + 50}`;
   const origins = [...new Set([origin, world.origin(0)])];
   const all = await Promise.all(
@@ -142,7 +142,7 @@ async function playRound(seed: number): Promise<readonly string[]> {
     if (ready === LOADS.length) begin.resolve();
   };
   const planned = begin.promise.then(async () => {
-    heard = [];
+    answers = [];
     await plan({ seed, every: EVERY, absentMs: ABSENT_MS });
   });
   const weather = planned.then(async () => {
@@ -188,7 +188,7 @@ async function playRound(seed: number): Promise<readonly string[]> {
 
 async function judgeAnswers(): Promise<readonly string[]> {
   const violations: string[] = [];
-  for (const answer of heard.splice(0)) {
+  for (const answer of answers.splice(0)) {
     rows.answers += 1;
     const strikes = await strikesOf(answer);
     const { outcome, why } = verdictOf(answer, strikes);

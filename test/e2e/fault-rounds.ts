@@ -12,8 +12,8 @@ const OF_A_CALL = CALLING.filter(({ isClosed, timeoutMs = TIMEOUT_MS }) => isClo
 const OF_A_LIST = LISTING.filter(({ isClosed }) => isClosed !== true);
 export const FAULTS = OF_A_CALL.length + OF_A_LIST.length;
 
-const said: Json = { content: [{ type: "text", text: "went" }] };
-const works = at("tools/call", (exchange) => exchange.result(said));
+const result: Json = { content: [{ type: "text", text: "went" }] };
+const works = at("tools/call", (exchange) => exchange.result(result));
 
 export interface FaultRounds {
   /** Every fault once, and what works in between. Resolves when no request to the upstream is open. */
@@ -37,7 +37,9 @@ export async function startFaultRounds(origin: string, admin: FixtureAdmin): Pro
       expect((await call()).error, row.what).toBeDefined();
       // What works in between keeps it from being left alone.
       answer = works;
-      await expect.poll(async () => (await call()).result, { message: row.what, timeout: 20_000 }).toMatchObject(said);
+      await expect
+        .poll(async () => (await call()).result, { message: row.what, timeout: 20_000 })
+        .toMatchObject(result);
     }
     for (const { script } of OF_A_LIST) {
       answer = script;

@@ -43,18 +43,18 @@ const plain = (text: string) =>
     (sealed) => `SEALED ${sealed.length}`,
   );
 
-interface Told {
+interface Received {
   readonly text: string;
   readonly shown: string;
 }
 
-async function send(world: HiddenWorld, { revision, sight, method, params }: PairRequest): Promise<Told> {
+async function send(world: HiddenWorld, { revision, sight, method, params }: PairRequest): Promise<Received> {
   const { headers, body } = write(revision, method, params);
   const init = { method: "POST", headers: { ...headers, ...world.headers(sight) }, body: JSON.stringify(body) };
   const response = await fetch(world.url(sight), init);
   const text = await response.text();
-  const told = [...response.headers].filter(([name]) => name !== "date");
-  return { text, shown: plain(JSON.stringify([response.status, told, text])) };
+  const headerPairs = [...response.headers].filter(([name]) => name !== "date");
+  return { text, shown: plain(JSON.stringify([response.status, headerPairs, text])) };
 }
 
 /** Cursors that both worlds gave, by sight and by the list that they are of. */
@@ -107,7 +107,7 @@ async function toolsOf(sight: SightName): Promise<readonly ListedSchema[]> {
     resumes: undefined,
     stirs: undefined,
   } as const;
-  const [{ text }] = (await Promise.all(worlds.map(async (world) => send(world, asked)))) as [Told];
+  const [{ text }] = (await Promise.all(worlds.map(async (world) => send(world, asked)))) as [Received];
   return (JSON.parse(text) as { result: { tools: ListedSchema[] } }).result.tools;
 }
 
@@ -127,10 +127,10 @@ test("whoever cannot see it is told the same with it and without it", async () =
 
 /** Each event as it is on the wire, up to the one that tells of this URI; ids are sealed. */
 async function heardUntil(events: EventReader, uri: string): Promise<string[]> {
-  const heard: string[] = [];
+  const requests: string[] = [];
   for (let event = await events.next(); event; event = await events.next()) {
-    heard.push(plain(JSON.stringify(event)));
-    if (event.data.includes(uri) && event.data.includes("resources/updated")) return heard;
+    requests.push(plain(JSON.stringify(event)));
+    if (event.data.includes(uri) && event.data.includes("resources/updated")) return requests;
   }
   throw new Error(`the stream ended before ${uri}`);
 }
@@ -161,18 +161,18 @@ test.each([
 ])("%s tells nothing of what is hidden, nor that it changed", async (_what, open) => {
   for (const sight of SIGHTS) {
     const streams = await Promise.all(worlds.map(async (world) => open(world, sight)));
-    const heard: string[][] = worlds.map(() => []);
+    const requests: string[][] = worlds.map(() => []);
     for (let round = 0; round < 4; round += 1) {
       for (let at = 0; at < round + 1; at += 1) await worlds[1].store(hiddenId(at), `${hiddenText(at)} ${round}`);
-      const told = await Promise.all(
+      const notifications = await Promise.all(
         worlds.map(async (world, which) => {
           await world.store(visibleId(0), `apple of round ${sight} ${round}`);
           return heardUntil(streams[which] as EventReader, LISTENED[0] as string);
         }),
       );
-      for (const [which, events] of told.entries()) heard[which]?.push(...events);
+      for (const [which, events] of notifications.entries()) requests[which]?.push(...events);
     }
-    expect(heard[1]).toEqual(heard[0]);
+    expect(requests[1]).toEqual(requests[0]);
     await Promise.all(streams.map(async (stream) => stream.close()));
   }
 });

@@ -230,9 +230,9 @@ test("everybody hears of what they may see, in their own tenant, and of nothing 
   );
   for (const tenant of TENANTS) {
     const written = [...storedUris(tenant), fresh(tenant)];
-    const heard = await heardOf(ears, tenant, fresh(tenant));
+    const notifications = await heardOf(ears, tenant, fresh(tenant));
     for (const [at, { sight }] of ears.entries()) {
-      const messages = heard[at] ?? [];
+      const messages = notifications[at] ?? [];
       const expected = sight.tenant === tenant ? written.filter((uri) => maySee(sight, "resources", uri)) : [];
       const updated = messages.flatMap(({ method, params }) =>
         method === UPDATED ? String((params as Json)["uri"]) : [],

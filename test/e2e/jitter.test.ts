@@ -49,9 +49,9 @@ beforeAll(async () => {
 afterAll(async () => {
   await world.end();
   await rm(storage, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
-  const said = table.map((row) => [row.check.padEnd(14), row.rounds, row.operations, row.violations].join("\t"));
+  const lines = table.map((row) => [row.check.padEnd(14), row.rounds, row.operations, row.violations].join("\t"));
   const faults = [...world.faults].map(([fault, count]) => `${count} × ${fault}`).join(", ");
-  process.stdout.write(`check         \trounds\toperations\tviolations\n${said.join("\n")}\nfaults: ${faults}\n`);
+  process.stdout.write(`check         \trounds\toperations\tviolations\n${lines.join("\n")}\nfaults: ${faults}\n`);
 });
 
 /** The same weather for all of them: it begins when all are ready, and ends when all are through. */

@@ -35,11 +35,11 @@ async function connectAll(world: KilledWorld): Promise<readonly Caller[]> {
     const kind = KINDS[name as keyof typeof KINDS];
     const made = Array.from({ length: count }, async (_none, at): Promise<Caller> => {
       const patience: Patience = { until: Promise.resolve(), asked: () => {} };
-      const asked = async () => {
+      const ask = async () => {
         patience.asked();
         await patience.until;
       };
-      const person = { asked };
+      const person = { onQuestion: ask };
       const key = at % 2 === 0 ? {} : { key: String(token) };
       // It gives up for ever when it is refused twice, a second apart.
       const origin = name === "mcp-remote" ? world.edge : world.origin;

@@ -32,8 +32,8 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
   });
 
   test("a function that knows no such tenant is answered as a closed tenant is", async () => {
-    const told = await Promise.all(Array.from({ length: 10 }, async () => (await call(`nobody-${era}`)).status));
-    expect(new Set(told)).toEqual(new Set([401]));
+    const statuses = await Promise.all(Array.from({ length: 10 }, async () => (await call(`nobody-${era}`)).status));
+    expect(new Set(statuses)).toEqual(new Set([401]));
     expect(await asks(`nobody-${era}`)).toBeLessThanOrEqual(3);
   });
 });

@@ -74,8 +74,8 @@ test("a batch of 2025-03-26 is told its progress, and each of its answers is an 
   const streamed = await post(lab, batch, { headers });
   expect(streamed.headers.get("content-type")).toBe("text/event-stream");
   for (const message of streamed.messages) expectOfficial("2025-03-26", message, { direction: "server" });
-  const told = streamed.messages.filter(({ method }) => method === "notifications/progress");
-  const tokens = told.map(({ params }) => String((params as Json)["progressToken"]));
+  const notifications = streamed.messages.filter(({ method }) => method === "notifications/progress");
+  const tokens = notifications.map(({ params }) => String((params as Json)["progressToken"]));
   expect(tokens.toSorted((one, other) => one.localeCompare(other))).toEqual(["one", "one", "two", "two"]);
   expect(streamed.messages.filter((one) => "id" in one).map(({ id }) => id)).toEqual([1, 2, null]);
   const plain = await post(lab, batch, { headers: { ...headers, accept: "application/json" } });

@@ -150,11 +150,11 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     const strip = ({ status, headers, text }: RawReply) => {
       const { date: _date, "content-length": _length, ...shown } = headers;
       // A page for people says the address that they asked for, also as Base64 in a link, and its first letter.
-      const said = text
+      const message = text
         .replaceAll(tenant, "X")
         .replaceAll(never, "X")
         .replaceAll(/&#38;config=[^"]*|<b .*?<\/b>/g, "");
-      return { status, headers: shown, text: said };
+      return { status, headers: shown, text: message };
     };
     const both = async (path: string, of: (url: string) => Promise<RawReply>) => {
       const [there, nowhere] = await Promise.all([tenant, never].map((id) => of(`${origin}/mcp/${id}${path}`)));

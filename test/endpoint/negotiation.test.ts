@@ -90,11 +90,18 @@ describe.each(REVISIONS_2025)("initialize with %s", (revision) => {
 describe("initialize with what is no revision", () => {
   test("is answered 2025-11-25, which its session speaks", async () => {
     const dates = ["2023-01-01", "2025-11-26", "2099-12-31", "2026-07-28"];
-    for (const asked of ["1.0", "2.0.0", "latest", "", "__proto__", ...dates]) {
-      const reply = await initialize(asked);
-      expect({ asked, ...reply }).toMatchObject({ asked, status: 200, result: { protocolVersion: "2025-11-25" } });
+    for (const requested of ["1.0", "2.0.0", "latest", "", "__proto__", ...dates]) {
+      const reply = await initialize(requested);
+      expect({ requested, ...reply }).toMatchObject({
+        requested,
+        status: 200,
+        result: { protocolVersion: "2025-11-25" },
+      });
       const headers = { accept: BOTH, "mcp-session-id": sessionOf(reply), "mcp-protocol-version": "2025-11-25" };
-      expect({ asked, shown: await shownBy(headers) }).toEqual({ asked, shown: DIALECTS["2025-11-25"] });
+      expect({ requested, shown: await shownBy(headers) }).toEqual({
+        requested,
+        shown: DIALECTS["2025-11-25"],
+      });
     }
   });
 

@@ -28,7 +28,7 @@ const DOCUMENT = {
 };
 /** A prompt more, which the narrow profile does not have. */
 const FRESH = { fresh: { messages: [{ role: "user", content: { type: "text", text: "Hello" } }] } };
-const TOLD = {
+const NOTIFICATIONS = {
   tools: "notifications/tools/list_changed",
   prompts: "notifications/prompts/list_changed",
   resources: "notifications/resources/list_changed",
@@ -66,25 +66,25 @@ describe.each(ERAS)("a stream in era $era", ({ era, revision }) => {
   test("tells that a resource changed, came and went, by the name that was subscribed to", async () => {
     const tenant = await admin.tenant(DOCUMENT);
     const { write: put, delete: remove } = writerOf(tenant);
-    const asked = "LAB://open/caf%c3%a9";
-    const { next } = await listen(tenant, { uris: [asked] });
+    const spelling = "LAB://open/caf%c3%a9";
+    const { next } = await listen(tenant, { uris: [spelling] });
     await put("lab://open/caf%C3%A9", "one");
     const came = [await next(), await next()];
-    expect([methodsOf(came)[0], updatedIn(came)]).toEqual([TOLD.resources, [asked]]);
+    expect([methodsOf(came)[0], updatedIn(came)]).toEqual([NOTIFICATIONS.resources, [spelling]]);
     await put("lab://open/caf%C3%A9", "two");
-    expect(updatedIn([await next()])).toEqual([asked]);
+    expect(updatedIn([await next()])).toEqual([spelling]);
     await remove("lab://open/caf%C3%A9");
     const went = [await next(), await next()];
-    expect([methodsOf(went)[0], updatedIn(went)]).toEqual([TOLD.resources, [asked]]);
+    expect([methodsOf(went)[0], updatedIn(went)]).toEqual([NOTIFICATIONS.resources, [spelling]]);
   });
 
   test("tells that lists of tools and prompts changed, once that is in force", async () => {
     const tenant = await admin.tenant(DOCUMENT);
     const { next } = await listen(tenant);
     await admin.apply(tenant, { ...DOCUMENT, tools: { ...LAB, lab_echo: { enabled: false } } });
-    expect(methodsOf([await next()])).toEqual([TOLD.tools]);
+    expect(methodsOf([await next()])).toEqual([NOTIFICATIONS.tools]);
     await admin.apply(tenant, { ...DOCUMENT, prompts: FRESH });
-    expect(methodsOf([await next(), await next()])).toEqual([TOLD.tools, TOLD.prompts]);
+    expect(methodsOf([await next(), await next()])).toEqual([NOTIFICATIONS.tools, NOTIFICATIONS.prompts]);
   });
 
   test("tells nothing of a resource that was not subscribed to", async () => {
@@ -105,8 +105,8 @@ describe.each(ERAS)("a stream in era $era", ({ era, revision }) => {
     const uri = "lab://open/burst";
     const listening = await listen(tenant, { uris: [uri, END] });
     const written = burst([uri], MANY);
-    let told = 0;
-    for (let text = ""; text !== "last"; told += 1) {
+    let count = 0;
+    for (let text = ""; text !== "last"; count += 1) {
       await listening.before(uri);
       const { result } = await reader.request("resources/read", { uri });
       text = String((result["contents"] as Json[])[0]?.["text"]);
@@ -114,7 +114,7 @@ describe.each(ERAS)("a stream in era $era", ({ era, revision }) => {
     await written;
     await put(END);
     const late = await listening.before(END);
-    expect(told + updatedIn(late).length).toBeLessThan(MANY / 2);
+    expect(count + updatedIn(late).length).toBeLessThan(MANY / 2);
   });
 
   test("tells of a hundred new resources at once each, and less often that the list changed", async () => {
@@ -124,9 +124,9 @@ describe.each(ERAS)("a stream in era $era", ({ era, revision }) => {
     const { before } = await listen(tenant, { uris: [...uris, END] });
     await burst(uris, 1);
     await put(END);
-    const told = await before(END);
-    expect(new Set(updatedIn(told))).toEqual(new Set(uris));
-    const lists = told.filter(({ method }) => method === TOLD.resources).length;
+    const notifications = await before(END);
+    expect(new Set(updatedIn(notifications))).toEqual(new Set(uris));
+    const lists = notifications.filter(({ method }) => method === NOTIFICATIONS.resources).length;
     expect(lists).toBeGreaterThan(0);
     expect(lists).toBeLessThan(MANY);
   });
@@ -137,7 +137,7 @@ describe.each(ERAS)("a stream in era $era", ({ era, revision }) => {
     async function expectOnly(listening: Listening, tenant: string, headers: Record<string, string> = {}) {
       const { write: put, delete: remove } = writerOf(tenant, headers);
       await put(END, "there");
-      expect(methodsOf(await listening.before(END))).toEqual([TOLD.resources]);
+      expect(methodsOf(await listening.before(END))).toEqual([NOTIFICATIONS.resources]);
       for (const change of [() => put(hidden, "one"), () => put(hidden, "two"), () => remove(hidden)]) await change();
       await put(END, "changed");
       expect(await listening.before(END)).toEqual([]);
@@ -163,7 +163,7 @@ describe.each(ERAS)("a stream in era $era", ({ era, revision }) => {
       const tools = { ...LAB, lab_strict: { enabled: false } };
       await admin.apply(tenant, { ...DOCUMENT, tools, prompts: FRESH });
       // Somebody who sees it was told: so was the hub of both.
-      expect(methodsOf([await whole.next(), await whole.next()])).toEqual([TOLD.tools, TOLD.prompts]);
+      expect(methodsOf([await whole.next(), await whole.next()])).toEqual([NOTIFICATIONS.tools, NOTIFICATIONS.prompts]);
       await put(END, "changed");
       expect(await narrow.before(END)).toEqual([]);
     });
@@ -176,7 +176,7 @@ describe.each(ERAS)("a stream in era $era", ({ era, revision }) => {
       const { before, next } = await listen(tenant, { uris: ["lab://open/a", END] }, "narrow");
       const narrow = { ...DOCUMENT.profiles.narrow, tools: { allow: [] }, resources: { deny: ["lab://open/*"] } };
       await admin.apply(tenant, { ...DOCUMENT, profiles: { narrow } });
-      expect(methodsOf([await next()])).toContain(TOLD.tools);
+      expect(methodsOf([await next()])).toContain(NOTIFICATIONS.tools);
       await put("lab://open/a", "new");
       await put(END, "new");
       expect(updatedIn(await before(END))).toEqual([]);
@@ -294,7 +294,7 @@ describe("subscriptions/listen", () => {
     const told = new Set<unknown>();
     while (told.size < LISTS.length) told.add((await all.next())["method"]);
     await put(END, "new");
-    expect(methodsOf(await one.before(END))).toEqual([TOLD[list]]);
+    expect(methodsOf(await one.before(END))).toEqual([NOTIFICATIONS[list]]);
   });
 
   test("tags everything with its own id beside others'", async () => {

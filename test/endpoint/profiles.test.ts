@@ -44,11 +44,11 @@ const DOCUMENT = {
 };
 
 /** An error without the name that was asked for. */
-const shapeOf = ({ status, error }: Reply, asked: string) => ({
+const shapeOf = ({ status, error }: Reply, name: string) => ({
   status,
   code: error?.code,
-  text: error?.message.replaceAll(asked, "X"),
-  data: error?.data && JSON.stringify(error.data).replaceAll(asked, "X"),
+  text: error?.message.replaceAll(name, "X"),
+  data: error?.data && JSON.stringify(error.data).replaceAll(name, "X"),
 });
 
 const textOf = ({ result }: Reply) => (result.content as Json[])[0]?.text;
@@ -114,8 +114,8 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     });
 
     test("knows no prompt that it hides or has under another name", async () => {
-      const completing = (asked: string) => ({
-        ref: { type: "ref/prompt", name: asked },
+      const completing = (name: string) => ({
+        ref: { type: "ref/prompt", name },
         argument: { name: "flower", value: "" },
       });
       for (const name of ["lab_letter", "crowd_001"]) {
@@ -135,7 +135,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
 
     test("knows no resource that it hides, however it is spelt", async () => {
       for (const uri of ["note:secret", "note:secret/2", "note:%73ecret", "archive://code/001", "lab://broken/1"]) {
-        await expectSame("resources/read", (asked) => ({ uri: asked }), [uri, "note:never-was"]);
+        await expectSame("resources/read", (name) => ({ uri: name }), [uri, "note:never-was"]);
       }
     });
 
@@ -181,7 +181,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
       expect(await toolsOf(await open())).toEqual(expect.arrayContaining(["search", "fetch"]));
       const mute = await open("mute");
       expect((await toolsOf(mute)).filter((name) => ["search", "fetch"].includes(name))).toEqual([]);
-      const of = (asked: string) => call(mute, asked, { query: "apple" }).then((reply) => shapeOf(reply, asked));
+      const of = (name: string) => call(mute, name, { query: "apple" }).then((reply) => shapeOf(reply, name));
       expect(await of("search")).toEqual(await of("never-was"));
     });
 

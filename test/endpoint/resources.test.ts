@@ -65,10 +65,10 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     "lab://notes/plants/caf%c3%a9%20rose",
     "LAB://notes/plants/%63af%C3%A9%20rose",
     "lab://notes/plants/café%20rose",
-  ])("%s names one resource, and the contents say the URI that was asked for", async (asked) => {
+  ])("%s names one resource, and the contents say the URI that was asked for", async (requestedUri) => {
     // What is no URI, for want of escapes, cannot stand in the contents.
-    const uri = asked.includes("é") ? "lab://notes/plants/caf%C3%A9%20rose" : asked;
-    expect(await read(asked)).toMatchObject({
+    const uri = requestedUri.includes("é") ? "lab://notes/plants/caf%C3%A9%20rose" : requestedUri;
+    expect(await read(requestedUri)).toMatchObject({
       uri,
       mimeType: "text/markdown",
       text: "# Rose\n\nIt stands on a table.",

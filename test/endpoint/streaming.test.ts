@@ -10,7 +10,7 @@ import { messagesOf, sendRaw, startRaw, write } from "../support/raw-http.ts";
 const lab = `${fixtureOrigin()}/mcp/lab`;
 const LOG_LEVEL = "io.modelcontextprotocol/logLevel";
 
-interface Heard {
+interface ReceivedMessages {
   readonly type: string;
   /** Milliseconds from the request to the head of the answer, and to each message. */
   readonly begunAfter: number;
@@ -24,7 +24,7 @@ async function listen(
   name: string,
   args: Json,
   about: { meta?: Json; headers?: Json } = {},
-): Promise<Heard> {
+): Promise<ReceivedMessages> {
   const { headers, body } = write(revision, "tools/call", { name, arguments: args, _meta: about.meta ?? {} });
   const start = performance.now();
   const sent = { ...headers, ...about.headers } as Record<string, string>;
@@ -67,14 +67,14 @@ describe.each(ERAS)("an answer in era $era", ({ era, revision }) => {
   });
 
   test.each(["token", 7, ""])("is a stream from the first progress on, under the token %j", async (progressToken) => {
-    const heard = await listen(revision, "lab_steps", { steps: 3, everyMs: 300 }, { meta: { progressToken } });
-    expect(heard.type).toBe("text/event-stream");
-    expect(progressOf(heard.messages)).toEqual(
+    const received = await listen(revision, "lab_steps", { steps: 3, everyMs: 300 }, { meta: { progressToken } });
+    expect(received.type).toBe("text/event-stream");
+    expect(progressOf(received.messages)).toEqual(
       [1, 2, 3].map((step) => ({ progressToken, progress: step, total: 3, message: `step ${step}` })),
     );
-    expect(heard.messages.map(textOf)).toEqual([undefined, undefined, undefined, "3 steps"]);
+    expect(received.messages.map(textOf)).toEqual([undefined, undefined, undefined, "3 steps"]);
     // Each is sent when it is said, not kept for the end.
-    const [first = 0, , , last = 0] = heard.heardAfter;
+    const [first = 0, , , last = 0] = received.heardAfter;
     expect(last - first).toBeGreaterThan(400);
   });
 
@@ -166,10 +166,10 @@ describe.each(ERAS)("an answer in era $era", ({ era, revision }) => {
 
   test.each([false, true])("is an error after the tool's time limit, as a stream: %s", async (talk) => {
     const key = crypto.randomUUID();
-    const heard = await listen(revision, "lab_stuck", { key, talk }, { meta: { progressToken: 1 } });
-    expect(heard.type).toBe(talk ? "text/event-stream" : "application/json");
-    expect(heard.messages).toHaveLength(talk ? 2 : 1);
-    expect(heard.messages.at(-1)).toMatchObject({ id: 1, error: timedOut });
+    const received = await listen(revision, "lab_stuck", { key, talk }, { meta: { progressToken: 1 } });
+    expect(received.type).toBe(talk ? "text/event-stream" : "application/json");
+    expect(received.messages).toHaveLength(talk ? 2 : 1);
+    expect(received.messages.at(-1)).toMatchObject({ id: 1, error: timedOut });
     // The handler is told, and has time to clear up.
     await untilEnds(key, ["aborted"]);
   });

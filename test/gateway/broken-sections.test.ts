@@ -89,8 +89,8 @@ async function scene() {
   };
   await expect.poll(() => ask("tools/list"), { timeout: 15_000 }).toMatch(/a__add.*b__add/);
   const created = (await createRpcClient(tenant.stub, policyStore).tenantUid(false)) ?? "";
-  const kept = storageKey(tenant.id, created);
-  const place = sectionPlace(kept, env.BODIES, () => tenant.stub);
+  const key = storageKey(tenant.id, created);
+  const place = sectionPlace(key, env.BODIES, () => tenant.stub);
   const sections = async () => rowsOf(tenant, "SELECT name, hash FROM sections");
   const hash = String((await sections()).find(({ name }) => name === catalogSection("a"))?.["hash"]);
   const text = new TextDecoder().decode((await loadSection(place, hash))?.bytes);
@@ -106,7 +106,7 @@ async function scene() {
     /** How an operator is shown it, after a decision about its definitions. */
     shown: async () => {
       const sectionHashes = new Map((await sections()).map((row) => [String(row["name"]), String(row["hash"])]));
-      const at = { tenant: tenant.id, storageKey: kept, bodies: env.BODIES, stub: () => tenant.stub };
+      const at = { tenant: tenant.id, storageKey: key, bodies: env.BODIES, stub: () => tenant.stub };
       await rewriteReviewedSection("a", at);
       const reports = await reportUpstreams({ ...at, document, sectionHashes } as never);
       return reports.get("a")?.state;

@@ -260,8 +260,8 @@ describe("the log", () => {
       expect(lines).toEqual([]);
       const failed = clock.now + 60_000;
       for (const about of [AWAY, { ...AWAY, why: "still away" }, {}, {}, HALF, HALF, AWAY, {}]) readAs(about);
-      const said = lines.map(({ level, was, state, why }) => [level, was, state, why]);
-      expect(said).toEqual([
+      const messages = lines.map(({ level, was, state, why }) => [level, was, state, why]);
+      expect(messages).toEqual([
         ["warn", "fresh", "lastGood", "away"],
         ["info", "lastGood", "fresh", null],
         ["warn", "fresh", "degraded", "1 definition is left out"],

@@ -32,9 +32,9 @@ async function tenantWithUpstream() {
 /** What a stream says until it tells of other tools. */
 async function toldOn(stream: Response): Promise<string> {
   const reader = readerOf(stream);
-  const told = await reader.until(CHANGED);
+  const text = await reader.until(CHANGED);
   await reader.cancel();
-  return told;
+  return text;
 }
 
 describe("a client that listens while an upstream is read", () => {

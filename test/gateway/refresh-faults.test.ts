@@ -206,9 +206,9 @@ it("an upstream whose access token is refused late takes no more time, and is no
     return own ?? new AbortController().signal;
   });
   onTestFinished(() => timeout.mockRestore());
-  let asked = 0;
+  let requestCount = 0;
   const url = upstreamAt(() => {
-    asked += 1;
+    requestCount += 1;
     return new Response(null, { status: 401 });
   });
   let tokens = 0;
@@ -228,7 +228,7 @@ it("an upstream whose access token is refused late takes no more time, and is no
   const scene = await sceneOf(url, "auto", { ...NOTHING_SENT, grant });
   await scene.refresh();
   // The probe, and `initialize` of what may be an older server.
-  expect([tokens, asked]).toEqual([2, 2]);
+  expect([tokens, requestCount]).toEqual([2, 2]);
   expect(await stateOf(scene)).toMatchObject({ ...FRESH, isFailing: true, hasNote: true });
 });
 

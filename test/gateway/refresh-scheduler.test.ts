@@ -11,7 +11,7 @@ const headers = { "x-key": "{{secret:KEY}}" };
 
 /** A tenant with one upstream, and a section of one that it has no more. */
 function scene(call: TenantStub["call"]) {
-  const told: unknown[] = [];
+  const notifications: unknown[] = [];
   const read: string[] = [];
   const context: RefreshContext = {
     tenant: "t",
@@ -28,9 +28,9 @@ function scene(call: TenantStub["call"]) {
       read.push(name);
       throw new Error("the secret is elsewhere");
     },
-    onError: (error) => void told.push(error),
+    onError: (error) => void notifications.push(error),
   };
-  return { context, told, read };
+  return { context, notifications, read };
 }
 
 it.each([-3_600_000, -5000, 0])(
@@ -47,15 +47,15 @@ it.each([-3_600_000, -5000, 0])(
 );
 
 it("an isolate reads what it claimed though removed upstreams cannot be cleared up", async () => {
-  let asked = 0;
-  const { context, read, told } = scene(async (method) => {
+  let requestCount = 0;
+  const { context, read, notifications } = scene(async (method) => {
     if (method === "sections.remove") throw new Error("Network connection lost.");
-    asked += 1;
-    return { claimed: asked === 1 ? ["up"] : [], nextAt: Date.now() + 60_000, isCurrent: true };
+    requestCount += 1;
+    return { claimed: requestCount === 1 ? ["up"] : [], nextAt: Date.now() + 60_000, isCurrent: true };
   });
   await refreshDueUpstreams(context, {});
   expect(read).toEqual(["KEY"]);
-  expect(told.map(String)).toContain("Error: Network connection lost.");
+  expect(notifications.map(String)).toContain("Error: Network connection lost.");
 });
 
 it("an isolate clears up again soon where that failed, though nothing is due", async () => {
@@ -67,11 +67,11 @@ it("an isolate clears up again soon where that failed, though nothing is due", a
 });
 
 it("an isolate reads what it claimed while clearing up is not answered", async () => {
-  let asked = 0;
+  let requestCount = 0;
   const { context, read } = scene(async (method) => {
     if (method === "sections.remove") return new Promise(() => {});
-    asked += 1;
-    return { claimed: asked === 1 ? ["up"] : [], nextAt: Date.now() + 60_000, isCurrent: true };
+    requestCount += 1;
+    return { claimed: requestCount === 1 ? ["up"] : [], nextAt: Date.now() + 60_000, isCurrent: true };
   });
   void refreshDueUpstreams(context, {});
   await expect.poll(() => read).toEqual(["KEY"]);

@@ -31,7 +31,7 @@ const RESULTS: Json = {
   "resources/templates/list": { resourceTemplates: [{ uriTemplate: "up://of/{what}", name: "of" }] },
   "resources/read": { contents: [{ uri: "up://a", text: '"cacheScope":"public"' }] },
 };
-const ASKED: readonly (readonly [where: "mcp" | "gateway", method: string, params: Json])[] = [
+const REQUESTS: readonly (readonly [where: "mcp" | "gateway", method: string, params: Json])[] = [
   ...Object.keys(RESULTS).map(
     (method) => ["gateway", method, method === "resources/read" ? { uri: "up://a" } : {}] as const,
   ),
@@ -87,7 +87,7 @@ describe("an answer that an upstream marks as public", () => {
     ["everybody", "open", undefined, "public"],
   ] as const)("has the right cacheScope for %s, whatever is asked", async (_whom, mode, key, cacheScope) => {
     const { ask, keys } = await serve(mode);
-    for (const [where, method, params] of ASKED) {
+    for (const [where, method, params] of REQUESTS) {
       const { result } = await ask(key && keys[key], where, method, params);
       expect(result, `${where} ${method}`).toEqual({ ...STAMPS, ...(RESULTS[method] as Json), cacheScope });
     }

@@ -145,12 +145,12 @@ describe("the client", () => {
 describe("waitUntil", () => {
   it("keeps the way out open for what it was given, and tells the operator of its fault", async () => {
     const errors: unknown[] = [];
-    const kept: Promise<unknown>[] = [];
+    const pending: Promise<unknown>[] = [];
     const { ctx } = contextOf({
       requestScope: {
         env: { OUTBOUND_RESOLVER: "off" },
         hooks: { onError: (...told) => errors.push(told) },
-        waitUntil: (work) => kept.push(work),
+        waitUntil: (work) => pending.push(work),
       },
     });
     const fetchMock = vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response("late"));
@@ -163,7 +163,7 @@ describe("waitUntil", () => {
     ctx.close();
     goOn.resolve();
     expect(await late).toBe("late");
-    await Promise.all(kept);
+    await Promise.all(pending);
     await expect(ctx.fetch("https://example.com/")).rejects.toThrow("the call has ended");
     fetchMock.mockRestore();
     expect(errors).toEqual([[fault, expect.objectContaining({ name: "tool", requestId: "request-1" })]]);
@@ -252,16 +252,16 @@ describe("signal", () => {
   });
 
   it("goes along with what is fetched through ctx, and so does one that the handler brings", async () => {
-    const asked: AbortSignal[] = [];
+    const signals: AbortSignal[] = [];
     const fetchMock = vi.spyOn(globalThis, "fetch").mockImplementation(async (url, init) => {
-      asked.push(new Request(url, init).signal);
+      signals.push(new Request(url, init).signal);
       return new Response();
     });
     const { ctx } = contextOf({ requestScope: { env: { OUTBOUND_RESOLVER: "off" } } });
     const own = new AbortController();
     await ctx.fetch("https://example.com/");
     await ctx.fetch("https://example.com/", { signal: own.signal });
-    const ended = () => asked.map(({ aborted }) => aborted);
+    const ended = () => signals.map(({ aborted }) => aborted);
     expect(ended()).toEqual([false, false]);
     own.abort();
     expect(ended()).toEqual([false, true]);

@@ -39,8 +39,8 @@ it("an answer has the defaults of a JSON Schema", async () => {
 });
 
 it("an answer that breaks a rule which JSON Schema cannot say is refused, and the client is told which", async () => {
-  const asked = answeredWith({ code: "B1" }).elicit("order", { message: "What?", schema: order });
-  await expect(asked).rejects.toMatchObject({
+  const question = answeredWith({ code: "B1" }).elicit("order", { message: "What?", schema: order });
+  await expect(question).rejects.toMatchObject({
     key: "invalidParams",
     message: 'The answer to "order": code: begins with A',
   });

@@ -201,9 +201,9 @@ describe("memo", () => {
   it("keeps its result from round to round, as JSON", async () => {
     let made = 0;
     const handler = async (elicitor: ReplayElicitor) => {
-      const kept = await elicitor.memo("draft", () => ({ number: (made += 1), gone: undefined, when: new Date(0) }));
+      const memo = await elicitor.memo("draft", () => ({ number: (made += 1), gone: undefined, when: new Date(0) }));
       await elicitor.ask({ who: askName });
-      return kept;
+      return memo;
     };
     const first = await round(handler);
     const second = await round(handler, { before: first.progress, fresh: { who: ada } });

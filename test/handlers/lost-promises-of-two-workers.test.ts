@@ -14,10 +14,10 @@ test("a promise that was rejected outside of calls is told to each Worker of the
   });
   vi.resetModules();
   const { reportUnhandledRejections: hearLostPromises } = await import("../../src/handlers/unhandled-rejections.ts");
-  const told: string[] = [];
-  hearLostPromises((error) => void told.push(`one: ${(error as Error).message}`));
-  hearLostPromises((error) => void told.push(`two: ${(error as Error).message}`));
+  const notifications: string[] = [];
+  hearLostPromises((error) => void notifications.push(`one: ${(error as Error).message}`));
+  hearLostPromises((error) => void notifications.push(`two: ${(error as Error).message}`));
   for (const listener of listeners) listener({ reason: new Error("gone") });
   const said = "nobody waited for a promise that was rejected: Error: gone";
-  expect(told).toEqual([`one: ${said}`, `two: ${said}`]);
+  expect(notifications).toEqual([`one: ${said}`, `two: ${said}`]);
 });

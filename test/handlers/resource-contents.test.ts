@@ -8,7 +8,7 @@ import type { RequestScope } from "../../src/handlers/request-scope.ts";
 import { callOf, requestScopeOf } from "../support/workerd/calls.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 
-const asked = { uri: "file:a", asked: "FILE:a" };
+const ref = { uri: "file:a", asked: "FILE:a" };
 const call = callOf({ method: "resources/read" });
 const BYTES = Uint8Array.of(0, 255);
 const streamOf = (...chunks: unknown[]) =>
@@ -21,7 +21,7 @@ const streamOf = (...chunks: unknown[]) =>
 
 const read = (given: () => ReadReturn | Promise<ReadReturn>, about: Partial<RequestScope> = {}) =>
   defineResource({ uri: "file:a", name: "a", mimeType: "x/declared", read: given }).read(
-    asked,
+    ref,
     call,
     requestScopeOf(freshTenant(), about),
   );
@@ -94,7 +94,7 @@ describe("what read gives", () => {
     });
     const sink = new (await import("../support/workerd/calls.ts")).RecordingSink();
     const reading = defineResource({ uri: "file:a", name: "a", read: () => silent }).read(
-      asked,
+      ref,
       callOf({ method: "resources/read", sink }),
       requestScopeOf(freshTenant()),
     );
@@ -115,13 +115,13 @@ describe("how long clients may keep it", () => {
   };
 
   it("is what the author says, and shared only where everybody sees the same", async () => {
-    expect(await resource.read(asked, call, host("public"))).toMatchObject({
+    expect(await resource.read(ref, call, host("public"))).toMatchObject({
       cache: { ttlMs: 60_000, cacheScope: "public" },
     });
-    expect(await resource.read(asked, call, host("private"))).toMatchObject({
+    expect(await resource.read(ref, call, host("private"))).toMatchObject({
       cache: { ttlMs: 60_000, cacheScope: "private" },
     });
-    expect(await template.read(asked, call, host("public"))).toMatchObject({
+    expect(await template.read(ref, call, host("public"))).toMatchObject({
       cache: { ttlMs: 5, cacheScope: "private" },
     });
   });
@@ -137,9 +137,9 @@ describe("how long clients may keep it", () => {
 it.each([[7], [undefined], [null], [["a", "b"]]])(
   "a resource that reads %o says the rule in the log",
   async (given) => {
-    const told: unknown[] = [];
-    const hooks = { onError: (error: unknown) => told.push(error) };
+    const notifications: unknown[] = [];
+    const hooks = { onError: (error: unknown) => notifications.push(error) };
     await read(() => given as never, { hooks });
-    expect(told.map(String)).toEqual(["TypeError: it is neither text, bytes, { text } nor { blob }"]);
+    expect(notifications.map(String)).toEqual(["TypeError: it is neither text, bytes, { text } nor { blob }"]);
   },
 );

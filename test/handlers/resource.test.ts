@@ -37,8 +37,8 @@ describe("defineResource", () => {
 
   it("prefers its own read over what is fixed", async () => {
     const resource = defineResource({ uri: "note:a", name: "n", text: "fixed", read: () => "read" });
-    const asked = { uri: "note:a", asked: "NOTE:a" };
-    const outcome = await resource.read(asked, callOf({ method: "resources/read" }), requestScopeOf(freshTenant()));
+    const ref = { uri: "note:a", asked: "NOTE:a" };
+    const outcome = await resource.read(ref, callOf({ method: "resources/read" }), requestScopeOf(freshTenant()));
     expect(outcome).toMatchObject({ kind: "complete", result: { contents: [{ uri: "NOTE:a", text: "read" }] } });
   });
 });

@@ -174,13 +174,13 @@ function asking(call: StoredCall, question: Question) {
 describe("a run whose answer will find another", () => {
   it("never goes on, and says so once to everybody who wants to know", async () => {
     const elicitor = elicitorOf(new StoredCall().run());
-    const heard: string[] = [];
-    elicitor.onSuspend(() => heard.push("before"));
+    const requests: string[] = [];
+    elicitor.onSuspend(() => requests.push("before"));
     const went: unknown[] = [];
     void elicitor.ask({ who: askName }).then((answer) => went.push(answer));
     expect(await outcome(elicitor, new Promise(() => {}))).toBe("suspended");
-    elicitor.onSuspend(() => heard.push("after"));
-    expect([elicitor.suspended, heard, went]).toEqual([true, ["before", "after"], []]);
+    elicitor.onSuspend(() => requests.push("after"));
+    expect([elicitor.suspended, requests, went]).toEqual([true, ["before", "after"], []]);
   });
 
   it("is followed by one that asks nothing again, refused answers included", async () => {
@@ -202,9 +202,9 @@ describe("memo", () => {
     const call = new StoredCall();
     let made = 0;
     const handler = async (elicitor: StreamElicitor) => {
-      const kept = await elicitor.memo("m", () => ({ number: (made += 1), when: new Date(0), gone: undefined }));
+      const memo = await elicitor.memo("m", () => ({ number: (made += 1), when: new Date(0), gone: undefined }));
       await elicitor.ask({ who: askName });
-      return kept;
+      return memo;
     };
     const kept = { number: 1, when: "1970-01-01T00:00:00.000Z" };
     const first = elicitorOf(call.run());
@@ -300,12 +300,12 @@ describe("the time that a handler waits for its client", () => {
 
   it("counts while it waits, and no longer", async () => {
     const { elicitor, open, begun } = waiting();
-    const asked = elicitor.ask({ where: askRoots });
+    const question = elicitor.ask({ where: askRoots });
     await begun[0];
     vi.setSystemTime(700);
     expect(elicitor.waitedMs()).toBe(700);
     open[0]?.resolve({ result: { roots: [] } });
-    await asked;
+    await question;
     vi.setSystemTime(900);
     expect(elicitor.waitedMs()).toBe(700);
   });
@@ -327,10 +327,10 @@ describe("the time that a handler waits for its client", () => {
 
   it("ends with a question that could not be put", async () => {
     const { elicitor, open, begun } = waiting();
-    const asked = elicitor.ask({ where: askRoots }).catch(String);
+    const question = elicitor.ask({ where: askRoots }).catch(String);
     await begun[0];
     open[0]?.reject(new Error("full"));
-    expect(await asked).toContain("full");
+    expect(await question).toContain("full");
     vi.setSystemTime(5000);
     expect(elicitor.waitedMs()).toBe(0);
   });

@@ -44,13 +44,13 @@ describe("too many messages", () => {
 });
 
 it("the platform's webhook is told before those of the tenant, which may each take ten seconds", async () => {
-  const told: string[] = [];
+  const notifications: string[] = [];
   const receiver = (name: string) =>
     upstreamAt(async (request) => {
       await request.text();
-      told.push(`${name} begins`);
+      notifications.push(`${name} begins`);
       await scheduler.wait(20);
-      told.push(`${name} ends`);
+      notifications.push(`${name} ends`);
       return new Response(null, { status: 204 });
     });
   const own = Object.fromEntries(["a", "b"].map((name) => [name, { url: receiver("own"), secret: "{{secret:HOOK}}" }]));
@@ -69,5 +69,5 @@ it("the platform's webhook is told before those of the tenant, which may each ta
     ["a", null],
     ["b", null],
   ]);
-  expect(told.slice(0, 2)).toEqual(["platform begins", "platform ends"]);
+  expect(notifications.slice(0, 2)).toEqual(["platform begins", "platform ends"]);
 });

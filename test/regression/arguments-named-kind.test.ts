@@ -27,7 +27,7 @@ test.each(REVISIONS)("a tool of %s may be given the arguments of a failure", asy
   for (const args of [{ kind: "failure" }, FORGED]) {
     const { error } = await answerOf(callOf(revision, "tools/call", { name: "t", arguments: args }), handlers);
     expect(error).toBeUndefined();
-    expect(handlers.asked.at(-1)).toEqual(["callTool", "t", args]);
+    expect(handlers.requests.at(-1)).toEqual(["callTool", "t", args]);
   }
 });
 
@@ -35,7 +35,7 @@ test.each(REVISIONS)("a prompt of %s may be given the arguments of a failure", a
   const handlers = filled();
   const { error } = await answerOf(callOf(revision, "prompts/get", { name: "p", arguments: FORGED }), handlers);
   expect(error).toBeUndefined();
-  expect(handlers.asked).toEqual([["getPrompt", "p", FORGED]]);
+  expect(handlers.requests).toEqual([["getPrompt", "p", FORGED]]);
 });
 
 test.each(REVISIONS)("a completion of %s may know the arguments of a failure", async (revision) => {
@@ -47,5 +47,5 @@ test.each(REVISIONS)("a completion of %s may know the arguments of a failure", a
   };
   const { error } = await answerOf(callOf(revision, "completion/complete", params), handlers);
   expect(error).toBeUndefined();
-  expect(handlers.asked).toMatchObject([["complete", { known: FORGED }]]);
+  expect(handlers.requests).toMatchObject([["complete", { known: FORGED }]]);
 });

@@ -11,9 +11,9 @@ const worker = await sharedWorker("tenant-function-worker");
 test.each(ERAS)("all who come at once in era $era are served by a slow function", async ({ era, revision }) => {
   const { headers, body } = write(revision, "tools/call", { name: "see" });
   const call = async () => (await post(`${worker.origin}/mcp/slow-many-${era}`, body, { headers })).status;
-  const told = await Promise.all(Array.from({ length: 50 }, call));
-  expect(new Set(told)).toEqual(new Set([200]));
-  const asked = (await (await fetch(`${worker.origin}/asked`)).json()) as string[];
+  const statuses = await Promise.all(Array.from({ length: 50 }, call));
+  expect(new Set(statuses)).toEqual(new Set([200]));
+  const requests = (await (await fetch(`${worker.origin}/asked`)).json()) as string[];
   // Three times whether there is such a tenant, and three times what it is under a lease.
-  expect(asked.filter((id) => id === `slow-many-${era}`).length).toBeLessThanOrEqual(6);
+  expect(requests.filter((id) => id === `slow-many-${era}`).length).toBeLessThanOrEqual(6);
 });

@@ -24,11 +24,11 @@ const call = (client: Client, name: string, args: Json = {}) =>
   client.request("tools/call", { name: `up__${name}`, arguments: args });
 
 async function officialV1(url: string) {
-  const asked: string[] = [];
-  const client = answeringV1({ asked: (method) => void asked.push(method) });
+  const requests: string[] = [];
+  const client = answeringV1({ onQuestion: (method) => void requests.push(method) });
   await client.connect(new StreamableHTTPClientTransport(new URL(url)));
   onTestFinished(() => client.close());
-  return { client, asked };
+  return { client, requests };
 }
 
 async function officialV2(url: string) {
@@ -44,9 +44,9 @@ describe.each(ERAS)("a client of era $era", ({ era, revision }) => {
     const params = { name: "up__progress", arguments: {}, _meta: { progressToken: "mine" } };
     const client = era === "2026" ? client2026(tenant.url, {}, params._meta) : await tenant.client(revision);
     const { messages } = await client.request("tools/call", params);
-    const heard = messages.filter(({ method }) => method === "notifications/progress");
+    const notifications = messages.filter(({ method }) => method === "notifications/progress");
     const told = [1, 2, 3].map((progress) => ({ params: { progressToken: "mine", progress, total: 3 } }));
-    expect(heard).toMatchObject(told);
+    expect(notifications).toMatchObject(told);
   });
 
   test.each([
@@ -60,8 +60,8 @@ describe.each(ERAS)("a client of era $era", ({ era, revision }) => {
         : await tenant.client(revision);
     if (era === "2025") await client.request("logging/setLevel", { level });
     const { messages } = await call(client, "log");
-    const heard = messages.filter(({ method }) => method === "notifications/message");
-    expect(heard.map(({ params }) => (params as Json)["level"])).toEqual(levels);
+    const notifications = messages.filter(({ method }) => method === "notifications/message");
+    expect(notifications.map(({ params }) => (params as Json)["level"])).toEqual(levels);
   });
 
   test("does not see that the upstream pings it, and is answered in its place", async () => {
@@ -91,9 +91,9 @@ test.each([
   ["roots", "roots/list", { roots: ROOTS }],
 ])("an official client of era 2025 is asked for %s, and the tool has its answer", async (what, method, answer) => {
   const { tenant } = await behindGateway();
-  const { client, asked } = await officialV1(tenant.url);
+  const { client, requests } = await officialV1(tenant.url);
   const result = await client.callTool({ name: "up__ask", arguments: { what } });
-  expect(asked).toEqual([method]);
+  expect(requests).toEqual([method]);
   expect(JSON.parse(textOf(result))).toEqual(answer);
 });
 
@@ -106,7 +106,7 @@ test("an official client of era 2026 that declares everything is not asked, and 
 
 test("list_changed during a call has the list read at once, and others hear of it", { timeout: 40_000 }, async () => {
   const { up, tenant } = await behindGateway();
-  const readings = () => up.heard.filter(({ message }) => message?.["method"] === "tools/list").length;
+  const readings = () => up.requests.filter(({ message }) => message?.["method"] === "tools/list").length;
   const before = readings();
   const listening = await listenTo("2025-11-25", tenant.url);
   const client = await tenant.client();

@@ -12,7 +12,7 @@ const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "busy");
 /** docs/outbound.md, `connections`. */
 const MOST = 128;
-const ASKED = 140;
+const REQUEST_COUNT = 140;
 const GO = { name: "up__go", arguments: {} };
 
 /** Its calls wait until it is told to answer them. */
@@ -39,12 +39,12 @@ async function burst(
 ) {
   const refused: Reply[] = [];
   let isOver = false;
-  const all = Array.from({ length: ASKED }, async () => {
+  const all = Array.from({ length: REQUEST_COUNT }, async () => {
     const reply = await call();
     if (!isOver) refused.push(reply);
     return reply;
   });
-  await expect.poll(() => upstream.up.calls.length + refused.length).toBe(ASKED);
+  await expect.poll(() => upstream.up.calls.length + refused.length).toBe(REQUEST_COUNT);
   isOver = true;
   await meanwhile();
   const during = await upstream.shown();
@@ -62,7 +62,7 @@ describe.each(ERAS)(
       const client = await upstream.tenant.client(revision);
       const before = await upstream.shown();
       const { refused, served, during, read } = await burst(upstream, () => client.request("tools/call", GO));
-      expect([refused.length, served.length]).toEqual([ASKED - MOST, MOST]);
+      expect([refused.length, served.length]).toEqual([REQUEST_COUNT - MOST, MOST]);
       for (const { result } of served) expect(result).toMatchObject({ content: [{ text: "done" }] });
       for (const { error, text, headers, status } of refused) {
         expect(error).toMatchObject({ code: -32603, data: { server: "up", retryAfter: 2 } });
@@ -81,7 +81,7 @@ test("calls that would each begin a session are told so, too, and a later one be
   const upstream = await slow("2025");
   const client = await upstream.tenant.client();
   const { refused, served } = await burst(upstream, () => client.request("tools/call", GO));
-  expect(refused.length).toBeGreaterThanOrEqual(ASKED - MOST);
+  expect(refused.length).toBeGreaterThanOrEqual(REQUEST_COUNT - MOST);
   for (const { error } of refused) expect(error).toMatchObject({ code: -32603, data: { server: "up", retryAfter: 2 } });
   for (const { result } of served) expect(result).toMatchObject({ content: [{ text: "done" }] });
   expect(await upstream.shown()).toMatchObject({ state: "fresh", why: null });
@@ -91,7 +91,7 @@ test("calls that would each begin a session are told so, too, and a later one be
 test("calls in the wrapped form are told so, too", async () => {
   const upstream = await slow("2026");
   const { refused } = await burst(upstream, () => wrappedCall(origin, upstream.tenant.id, { capabilities: {} }));
-  expect(refused).toHaveLength(ASKED - MOST);
+  expect(refused).toHaveLength(REQUEST_COUNT - MOST);
   for (const { error } of refused) expect(error).toMatchObject({ code: -32603, data: { server: "up", retryAfter: 2 } });
 });
 
@@ -110,6 +110,6 @@ test("an access token that another upstream needs is asked for meanwhile: its ca
       expect((await call()).error).toMatchObject({ code: -32603, data: { server: "other", retryAfter: 2 } });
     },
   );
-  expect(refused).toHaveLength(ASKED - MOST);
+  expect(refused).toHaveLength(REQUEST_COUNT - MOST);
   expect((await call()).result).toMatchObject({ content: [{ text: "done" }] });
 });

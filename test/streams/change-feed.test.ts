@@ -103,13 +103,13 @@ describe("a stream", () => {
   });
 
   it("says nothing once it is closed, and its hub has no stream then", async () => {
-    const { feed, hub, update, changes, told } = streaming();
+    const { feed, hub, update, changes, notifications } = streaming();
     await feed.start(undefined);
     feed.close();
     await expect.poll(() => hub.publish(event({}))).toBe(0);
     await update("a");
     await changes.flush();
-    expect(told).toEqual([]);
+    expect(notifications).toEqual([]);
   });
 });
 
@@ -155,13 +155,13 @@ describe("a change of policy", () => {
   });
 
   it("that forbids the listener ends the stream before anything is told", async () => {
-    const { feed, hub, state, next, told } = streaming();
+    const { feed, hub, state, next, notifications } = streaming();
     await feed.start(undefined);
     state.access = null;
     await hub.publish(event({ check: 2, updated: ["note:a"] }));
     expect(await next()).toBe("withdrawn");
     await expect.poll(() => hub.publish(event({ updated: ["note:b"] }))).toBe(0);
-    expect(told).toEqual([]);
+    expect(notifications).toEqual([]);
   });
 });
 
@@ -181,7 +181,7 @@ describe("what a stream missed", () => {
     await update("a");
     await update("unsubscribed");
     await hub.publish(event({ version: 3, after: 2, updated: ["note:b"] }));
-    for (const told of AGAIN) expect(await next()).toBe(told);
+    for (const text of AGAIN) expect(await next()).toBe(text);
     await hub.publish(event({ version: 4, after: 3, updated: ["note:b"] }));
     expect(await next()).toBe("resources/updated NOTE:B");
     expect(listens).toEqual([null]);
@@ -193,7 +193,7 @@ describe("what a stream missed", () => {
     await update("a");
     expect(await next()).toBe("resources/updated NOTE:A");
     await evictDurableObject(hub, { webSockets: "close" });
-    for (const told of AGAIN) expect(await next()).toBe(told);
+    for (const text of AGAIN) expect(await next()).toBe(text);
     expect(listens).toEqual([null]);
     await update("a");
     expect(await next()).toBe("resources/updated NOTE:A");
@@ -211,7 +211,7 @@ describe("what a stream missed", () => {
     await evictDurableObject(hub, { webSockets: "close" });
     await expect.poll(() => runInDurableObject(hub, (_instance, ctx) => ctx.getWebSockets().length)).toBe(1);
     release();
-    for (const told of [...AGAIN, ...AGAIN]) expect(await next()).toBe(told);
+    for (const text of [...AGAIN, ...AGAIN]) expect(await next()).toBe(text);
   });
 
   it("of a change that is not in force yet is told again when it is", async () => {
@@ -229,7 +229,7 @@ describe("what a stream missed", () => {
   });
 
   it("while the authority was away is told when that is back", async () => {
-    const { feed, update, next, state, told } = streaming();
+    const { feed, update, next, state, notifications } = streaming();
     await feed.start(undefined);
     const failed = new Promise<void>((resolve) => {
       state.failed = resolve;
@@ -237,7 +237,7 @@ describe("what a stream missed", () => {
     state.away = true;
     await update("a");
     await failed;
-    expect(told).toEqual([]);
+    expect(notifications).toEqual([]);
     state.away = false;
     expect(await next()).toBe("resources/updated NOTE:A");
   });
@@ -267,7 +267,7 @@ describe("what a stream missed", () => {
   it("for so long that nobody knows any more may be anything", async () => {
     const { feed, next } = streaming({ filter: filterOf("note:a") });
     await feed.start({ versions: { definitions: 0, content: 99 }, digests: DIGESTS });
-    for (const told of AGAIN.slice(0, -1)) expect(await next()).toBe(told);
+    for (const text of AGAIN.slice(0, -1)) expect(await next()).toBe(text);
   });
 
   it("is known from what was told last: a stream that goes on from there hears nothing twice", async () => {

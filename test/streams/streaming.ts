@@ -40,12 +40,12 @@ export function streaming(about: { filter?: FeedFilter; listener?: Partial<Liste
   const changes = createChangeClient(tenant.content);
   // A deaf hub hears nothing from the authority: only what the test tells it.
   const hub = exports.HubObject.getByName(about.deaf ? `${tenant.id}-deaf` : tenant.id);
-  const told: string[] = [];
+  const notifications: string[] = [];
   const looks: number[] = [];
   const states: FeedState[] = [];
   let wake = () => {};
   const tell = (what: string) => {
-    told.push(what);
+    notifications.push(what);
     wake();
   };
   const state = {
@@ -108,8 +108,8 @@ export function streaming(about: { filter?: FeedFilter; listener?: Partial<Liste
     while (!isSo()) await new Promise<void>((resolve) => (wake = resolve));
   };
   const next = async () => {
-    await until(() => told.length > 0);
-    return told.shift();
+    await until(() => notifications.length > 0);
+    return notifications.shift();
   };
   /** The hub's event about this version is there, whatever the stream makes of it. */
   const hears = (version: number) => until(() => heard.includes(version));
@@ -141,5 +141,5 @@ export function streaming(about: { filter?: FeedFilter; listener?: Partial<Liste
     return seen.slice(0, -1);
   };
   const ways = { next, holdLook, hears, update, untilEnd };
-  return { tenant, changes, hub, feed, state, looks, listens, states, told, ...ways };
+  return { tenant, changes, hub, feed, state, looks, listens, states, notifications, ...ways };
 }

@@ -11,7 +11,7 @@ export interface UsersApp extends Pick<OneWorker, "log"> {
   readonly admin: FixtureAdmin;
   readonly url: (path: string) => string;
   /** How often the app was asked who calls. */
-  readonly asked: () => Promise<number>;
+  readonly requestCount: () => Promise<number>;
 }
 
 export async function startUsersApp(): Promise<UsersApp> {
@@ -23,7 +23,7 @@ export async function startUsersApp(): Promise<UsersApp> {
     admin,
     log: () => worker.log(),
     url: (path) => `${base}/mcp${path}`,
-    asked: async () => (await (await fetch(`${worker.origin}/asked`)).json()) as number,
+    requestCount: async () => (await (await fetch(`${worker.origin}/asked`)).json()) as number,
   };
 }
 

@@ -28,7 +28,7 @@ import type { LogLevel } from "../../src/protocol/meta.ts";
 export const REVISIONS = Object.keys(REVISION_FEATURES) as ProtocolVersion[];
 
 /** What the fake was asked, in order: the method of the port and its arguments without the call. */
-export type Asked = readonly [method: string, ...rest: readonly unknown[]];
+export type RecordedCall = readonly [method: string, ...rest: readonly unknown[]];
 
 export class FakeRequestHandlers implements RequestHandlers {
   readonly server: ServerInfo = { name: "fake", version: "1.2.3" };
@@ -39,7 +39,7 @@ export class FakeRequestHandlers implements RequestHandlers {
   readonly tools: readonly ToolDefinition[] = [];
   readonly prompts: readonly PromptDefinition[] = [];
   readonly templates: readonly TemplateDefinition[] = [];
-  readonly asked: Asked[] = [];
+  readonly requests: RecordedCall[] = [];
   readonly onTool: (call: McpRequest) => CallOutcome | InvalidArguments | Promise<CallOutcome> = () =>
     failure("internal");
   readonly onPrompt: () => CallOutcome = () => failure("internal");
@@ -62,7 +62,7 @@ export class FakeRequestHandlers implements RequestHandlers {
       definition && {
         definition,
         call: async (args, call) => {
-          this.asked.push(["callTool", name, args]);
+          this.requests.push(["callTool", name, args]);
           return this.onTool(call);
         },
       }
@@ -75,7 +75,7 @@ export class FakeRequestHandlers implements RequestHandlers {
       definition && {
         definition,
         get: async (args) => {
-          this.asked.push(["getPrompt", name, args]);
+          this.requests.push(["getPrompt", name, args]);
           return this.onPrompt();
         },
       }
@@ -83,17 +83,17 @@ export class FakeRequestHandlers implements RequestHandlers {
   }
 
   async listResources(cursor: string | undefined): Promise<ResourceList | Failure> {
-    this.asked.push(["listResources", cursor]);
+    this.requests.push(["listResources", cursor]);
     return this.onList(cursor);
   }
 
   async readResource({ uri, asked }: ResourceRef): Promise<CallOutcome> {
-    this.asked.push(["readResource", uri, asked]);
+    this.requests.push(["readResource", uri, asked]);
     return this.onRead();
   }
 
   async complete(request: CompletionRequest): Promise<readonly string[] | Failure> {
-    this.asked.push(["complete", request]);
+    this.requests.push(["complete", request]);
     return this.onComplete();
   }
 }

@@ -36,8 +36,10 @@ export function contradiction(initial: string, history: readonly Operation[]): s
     });
   };
   if (search(new Set(), 0, initial)) return undefined;
-  const told = ordered.map((one) => JSON.stringify({ ...one, ended: one.ended === Infinity ? "unknown" : one.ended }));
-  return `no order fits from "${initial}", ${longest} of ${sure} at most:\n  ${told.join("\n  ")}`;
+  const notifications = ordered.map((one) =>
+    JSON.stringify({ ...one, ended: one.ended === Infinity ? "unknown" : one.ended }),
+  );
+  return `no order fits from "${initial}", ${longest} of ${sure} at most:\n  ${notifications.join("\n  ")}`;
 }
 
 /**

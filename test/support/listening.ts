@@ -70,16 +70,16 @@ export function listeningOf(revision: string, events: EventReader, client: Clien
     client,
     next,
     before: async (uri) => {
-      const told: Json[] = [];
-      for (let message = await next(); !names(message, uri); message = await next()) told.push(message);
-      return told;
+      const notifications: Json[] = [];
+      for (let message = await next(); !names(message, uri); message = await next()) notifications.push(message);
+      return notifications;
     },
     rest: async () => {
-      const told: Json[] = [];
+      const notifications: Json[] = [];
       for (let event = await events.next(); event; event = await events.next()) {
-        if (event.data !== "") told.push(JSON.parse(event.data) as Json);
+        if (event.data !== "") notifications.push(JSON.parse(event.data) as Json);
       }
-      return told;
+      return notifications;
     },
   };
 }

@@ -12,7 +12,7 @@ export interface Listening {
   readonly client: Client;
   readonly events: EventReader;
   /** The next notification of this method, and of this URI when one is given; throws when the stream ends before it. */
-  told(method: string, uri?: string): Promise<Json>;
+  nextNotification(method: string, uri?: string): Promise<Json>;
   /** The id of the newest event that had one; "" where streams have none. */
   lastEventId(): string;
 }
@@ -32,7 +32,7 @@ function listening(client: Client, events: EventReader, lastEventId = ""): Liste
     client,
     events,
     lastEventId: () => last,
-    told: async (method, uri) => {
+    nextNotification: async (method, uri) => {
       for (;;) {
         const { data } = await next();
         if (data === "") continue;
@@ -67,7 +67,7 @@ export const listen2026: Listen = async (url, uris) => {
   const notifications = { ...LISTS, resourceSubscriptions: uris };
   const { headers, body } = write(client.revision, "subscriptions/listen", { notifications });
   const opened = listening(client, await openEvents(url, { method: "POST", headers, body: JSON.stringify(body) }));
-  await opened.told("notifications/subscriptions/acknowledged");
+  await opened.nextNotification("notifications/subscriptions/acknowledged");
   return opened;
 };
 

@@ -85,11 +85,11 @@ export async function connectSse(
     soFar: async () => {
       const id = crypto.randomUUID();
       await send({ jsonrpc: "2.0", id, method: "ping" });
-      const said: Json[] = [];
+      const answer: Json[] = [];
       for (let next = await stream.next(); next; next = await stream.next()) {
         const message = messageOf(next);
-        if (message.id === id) return said;
-        said.push(message);
+        if (message.id === id) return answer;
+        answer.push(message);
       }
       throw new Error("the stream ended");
     },

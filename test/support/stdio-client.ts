@@ -49,7 +49,7 @@ export class StdioClient {
   }
 
   /** Until that is said on stderr. */
-  async said(text: string): Promise<void> {
+  async untilLogged(text: string): Promise<void> {
     await this.until(() => this.stderr.includes(text));
   }
 

@@ -14,12 +14,12 @@ const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "
 it.each(["a day", "a minute"])("are as many in %s in new sessions as in one", async (time) => {
   const limits = time === "a day" ? { dailyToolCalls: MOST, exact: true } : { addressToolCalls: MOST };
   const { id } = await servedTenant({ mode: "open", limits });
-  const said: string[] = [];
+  const lines: string[] = [];
   for (let call = 0; call < 2 * MOST; call += 1) {
     const headers = { ...(await sessionAt(worker, id)), ...ADDRESS };
-    said.push(await (await sendTo(worker, id, { message, headers })).text());
+    lines.push(await (await sendTo(worker, id, { message, headers })).text());
   }
-  const served = said.map((text) => text.includes("went"));
+  const served = lines.map((text) => text.includes("went"));
   expect(served).toEqual([true, true, true, false, false, false]);
-  expect(said.at(-1)).toContain(time === "a day" ? "dailyToolCalls" : "addressToolCalls");
+  expect(lines.at(-1)).toContain(time === "a day" ? "dailyToolCalls" : "addressToolCalls");
 });

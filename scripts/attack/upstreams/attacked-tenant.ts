@@ -2,7 +2,7 @@
 // attack begins, and how anybody asks it at both endpoints. Refuses to judge what comes back.
 
 import { didIt, textOf, written, type Answer, type CallOptions, type Json, type Target } from "../target.ts";
-import { OK, said, type HostileUpstreams } from "./hostile-upstream.ts";
+import { OK, textResult, type HostileUpstreams } from "./hostile-upstream.ts";
 
 /** What a caller of the neighbours may wait on a loud machine. */
 const MOST_MS = 10_000;
@@ -22,7 +22,7 @@ export async function tenantWith(
   const id = await target.tenant(document);
   await target.must("PUT", `/tenants/${id}/secrets/ATTACKED?wait=1`, { value: SECRET });
   const beside = (words: string) => ({
-    url: hostile.at({ "tools/list": () => ({ tools: [OK] }), "tools/call": () => said(words) }),
+    url: hostile.at({ "tools/list": () => ({ tools: [OK] }), "tools/call": () => textResult(words) }),
     timeoutMs: MOST_MS,
   });
   const upstreams = { left: beside("left"), up: { timeoutMs: MOST_MS, ...up }, right: beside("right") };

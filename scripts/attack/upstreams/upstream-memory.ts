@@ -39,13 +39,13 @@ export const upstreamMemory: Attack = {
   },
 };
 
-interface Said {
+interface MemoryReport {
   readonly what: string;
   readonly type: string;
   readonly begin: string;
 }
 
-async function stalled(target: Target, hostile: HostileUpstreams, { what, type, begin }: Said): Promise<Row> {
+async function stalled(target: Target, hostile: HostileUpstreams, { what, type, begin }: MemoryReport): Promise<Row> {
   const gaveWay: string[] = [];
   const half = Buffer.alloc(HALF_MIB * MIB, "x");
   const behaviour: Behaviour = {

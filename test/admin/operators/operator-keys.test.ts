@@ -6,7 +6,7 @@ import { createOperatorKeys, type OperatorKeys } from "../../../src/login/operat
 const ISSUER = "https://login.example.com";
 
 let now = 0;
-let asked: string[] = [];
+let requests: string[] = [];
 let failed: unknown[] = [];
 /** What the server does next. */
 let answer: () => Promise<{ keys: [] }> = async () => ({ keys: [] });
@@ -18,12 +18,12 @@ const newer = () => keysOf(ISSUER, context, true);
 
 beforeEach(() => {
   now = Date.UTC(2026, 10, 22);
-  asked = [];
+  requests = [];
   failed = [];
   answer = async () => ({ keys: [] });
   keysOf = createOperatorKeys(
     (issuer) => {
-      asked.push(issuer);
+      requests.push(issuer);
       return answer();
     },
     () => now,
@@ -35,10 +35,10 @@ it("the issuer's keys are read once in ten minutes", async () => {
   expect(first).toBeDefined();
   now += 599_999;
   expect(await held()).toBe(first);
-  expect(asked).toEqual([ISSUER]);
+  expect(requests).toEqual([ISSUER]);
   now += 1;
   expect(await held()).not.toBe(first);
-  expect(asked).toHaveLength(2);
+  expect(requests).toHaveLength(2);
 });
 
 it("the issuer's keys are read at once for a token that none of them signed, at most every ten seconds", async () => {
@@ -46,10 +46,10 @@ it("the issuer's keys are read at once for a token that none of them signed, at 
   now += 10_000;
   const next = await newer();
   for (let at = 0; at < 100; at += 1) expect(await newer()).toBe(next);
-  expect(asked).toHaveLength(2);
+  expect(requests).toHaveLength(2);
   now += 9_999;
   await newer();
-  expect(asked).toHaveLength(2);
+  expect(requests).toHaveLength(2);
   now += 1;
   expect(await newer()).not.toBe(next);
 });
@@ -57,7 +57,7 @@ it("the issuer's keys are read at once for a token that none of them signed, at 
 it("the issuer's keys are read once for all who come at the same time", async () => {
   const all = await Promise.all(Array.from({ length: 20 }, held));
   expect(all.every((keys) => keys !== undefined && keys === all[0])).toBe(true);
-  expect(asked).toHaveLength(1);
+  expect(requests).toHaveLength(1);
 });
 
 it("the keys that are there serve while they are read anew", async () => {
@@ -92,7 +92,7 @@ it("the last good keys serve for a day while the server cannot be read, and none
 it("keys of one server are not used for another", async () => {
   await held();
   await keysOf("https://other.example.com", context, false);
-  expect(asked).toEqual([ISSUER, "https://other.example.com"]);
+  expect(requests).toEqual([ISSUER, "https://other.example.com"]);
 });
 
 it("a token of newer keys is not known while the server cannot be read", async () => {
@@ -111,7 +111,7 @@ it("the issuer's keys are read again after a clock that was ahead by hours", asy
   await held();
   now -= 18_000_000;
   await held();
-  expect(asked).toHaveLength(2);
+  expect(requests).toHaveLength(2);
   await newer();
-  expect(asked).toHaveLength(2);
+  expect(requests).toHaveLength(2);
 });

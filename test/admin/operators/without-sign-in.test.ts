@@ -47,10 +47,10 @@ it("a mistake in the variable is in the log of an isolate, once, and is nobody's
 
 it("the variable may be a table or its JSON, and another text of it is read anew", async () => {
   const app = appOf(withLogin);
-  const said = { issuer: CONFIG.issuer, clientId: "x", scopes: ["openid", "email"] };
+  const claims = { issuer: CONFIG.issuer, clientId: "x", scopes: ["openid", "email"] };
   for (const env of [{ OPERATORS: CONFIG }, { OPERATORS: JSON.stringify(CONFIG) }]) {
-    expect(await ask(app, "/admin/login", env)).toEqual({ status: 200, body: said });
+    expect(await ask(app, "/admin/login", env)).toEqual({ status: 200, body: claims });
   }
   const env = { OPERATORS: { ...CONFIG, audience: "api://x" } };
-  expect((await ask(app, "/admin/login", env)).body).toEqual({ ...said, audience: "api://x" });
+  expect((await ask(app, "/admin/login", env)).body).toEqual({ ...claims, audience: "api://x" });
 });

@@ -64,8 +64,8 @@ async function toolsOf(id: string): Promise<readonly string[]> {
 const TYPED = { "content-type": "application/json" };
 
 async function explain(id: string, name: string): Promise<Infer<typeof Explanation>> {
-  const asked = new URLSearchParams({ kind: "tools", name });
-  return (await send(`/admin/v1/tenants/${id}/explain?${asked}`, { method: "GET" })).json();
+  const query = new URLSearchParams({ kind: "tools", name });
+  return (await send(`/admin/v1/tenants/${id}/explain?${query}`, { method: "GET" })).json();
 }
 
 /** What is said of sources. */
@@ -146,8 +146,8 @@ describe("explain", () => {
       const of = ["away", "half", "off"].map(async (name) => {
         const path = `/admin/v1/tenants/${id}/upstreams/${name}`;
         const { state } = await (await send(path, { method: "GET" })).json<{ state: keyof typeof STATE_WORDS }>();
-        const [said = ""] = await sourcesIn(id, `${name}__x`);
-        return [STATE_WORDS[state], said.split(": ")[1]];
+        const [text = ""] = await sourcesIn(id, `${name}__x`);
+        return [STATE_WORDS[state], text.split(": ")[1]];
       });
       return Promise.all(of);
     };
@@ -210,12 +210,12 @@ describe("an upstream that sends us on to another URL", () => {
       params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "c", version: "1" } },
     };
     const call = { ...list, method: "tools/call", params: { name: "sums__add", arguments: {} } };
-    const said = async (message: object) => {
+    const answerOf = async (message: object) => {
       const answered = await send(`/mcp/${id}`, { method: "POST", headers: TYPED, body: JSON.stringify(message) });
       return answered.text();
     };
-    await expect.poll(() => said(list)).toContain(TOLD);
-    for (const message of [list, hello, call]) expect(await said(message)).not.toContain("elsewhere");
+    await expect.poll(() => answerOf(list)).toContain(TOLD);
+    for (const message of [list, hello, call]) expect(await answerOf(message)).not.toContain("elsewhere");
   });
 
   function sendsOn(): Response {

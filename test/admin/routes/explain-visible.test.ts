@@ -66,17 +66,17 @@ describe.each(GUARDED)("explain of $kind/$name", (ask) => {
 
 describe("explain for a user of the app that mounts the Worker", () => {
   const FOR_ANN = { kind: "tools", name: "for_ann" };
-  const asked = (about: object, ask: Record<string, string> = FOR_ANN, tenant = "closed") =>
+  const ask = (about: object, ask: Record<string, string> = FOR_ANN, tenant = "closed") =>
     explained(tenant, { ...ask, user: JSON.stringify({ tenant, ...about }) });
 
   it("asks visible, where their claims are named", async () => {
-    expect(await asked({ id: "ann", claims: {} })).toMatchObject({ visible: true, callable: true });
-    const { visible: isSeen, reasons } = await asked({ id: "bob", claims: {} });
+    expect(await ask({ id: "ann", claims: {} })).toMatchObject({ visible: true, callable: true });
+    const { visible: isSeen, reasons } = await ask({ id: "bob", claims: {} });
     expect({ isSeen, reasons }).toEqual({ isSeen: false, reasons: expect.arrayContaining(["code: visible hides it"]) });
   });
 
   it("says that visible decides, and that its answer is not known here, where they are not", async () => {
-    const { visible: isSeen, reasons } = await asked({ id: "ann" });
+    const { visible: isSeen, reasons } = await ask({ id: "ann" });
     expect(isSeen).toBe(false);
     expect(reasons).toContain("code: visible decides, and what the app says of them in claims is not known here");
   });
@@ -85,7 +85,7 @@ describe("explain for a user of the app that mounts the Worker", () => {
     ["of another tenant", { tenant: "openly", id: "ann" }, "app: is a user of the tenant openly"],
     ["whose time is over", { id: "ann", expires: 1 }, "app: what it said of them has ended"],
   ])("says why one %s is not let in", async (_who, about, why) => {
-    expect(await asked(about, { kind: "tools", name: "all" })).toMatchObject({
+    expect(await ask(about, { kind: "tools", name: "all" })).toMatchObject({
       visible: false,
       reasons: expect.arrayContaining([why]),
     });
@@ -103,8 +103,8 @@ describe("explain for a user of the app that mounts the Worker", () => {
   it("has their scopes and suspensions", async () => {
     await send("closed/suspensions", { kind: "principal", name: "app eve", note: "Unpaid" });
     const all = { kind: "tools", name: "all" };
-    expect((await asked({ id: "eve" }, all)).reasons).toContain("principal: suspended, Unpaid");
-    expect((await asked({ id: "ann", scopes: ["none"] }, all)).visible).toBe(false);
+    expect((await ask({ id: "eve" }, all)).reasons).toContain("principal: suspended, Unpaid");
+    expect((await ask({ id: "ann", scopes: ["none"] }, all)).visible).toBe(false);
   });
 
   it.each(["ann", "[]", '{"id":5}', '{"id":"ann","role":"x"}'])("refuses %s", async (user) => {

@@ -55,10 +55,10 @@ it("a deleted tenant leaves nothing in the sessions that remembered something", 
   await Promise.all(Array.from({ length: 3 }, () => subscribed(tenant)));
   const nonces = await registerOf(tenant).list(10);
   expect(nonces).toHaveLength(3);
-  const kept = storageKey(tenant, await createdOf(tenant));
-  expect(await Promise.all(nonces.map((nonce) => subscriptionsIn(kept, nonce)))).toEqual([1, 1, 1]);
+  const key = storageKey(tenant, await createdOf(tenant));
+  expect(await Promise.all(nonces.map((nonce) => subscriptionsIn(key, nonce)))).toEqual([1, 1, 1]);
   expect((await ask("DELETE", `/tenants/${tenant}`)).status).toBe(204);
-  expect(await Promise.all(nonces.map((nonce) => subscriptionsIn(kept, nonce)))).toEqual([0, 0, 0]);
+  expect(await Promise.all(nonces.map((nonce) => subscriptionsIn(key, nonce)))).toEqual([0, 0, 0]);
 });
 
 it("a session that remembers nothing is not registered with its tenant", async () => {

@@ -60,12 +60,12 @@ describe("an upstream that a tenant's administrator writes", () => {
       const request = new Request(url, { method: "PUT", headers, body: JSON.stringify(at(host)) });
       return (await app.fetch(request, adminEnv)).status;
     };
-    const [bare, said] = [await newTenant(), await newTenant({ upstreamBounds: { hosts: ["a.com"], most: 1 } })];
-    const { token } = await operator("tenant-admin", { tenants: [bare, said] });
+    const [bare, text] = [await newTenant(), await newTenant({ upstreamBounds: { hosts: ["a.com"], most: 1 } })];
+    const { token } = await operator("tenant-admin", { tenants: [bare, text] });
     expect(await put(bare, "a.com", token)).toBe(403);
     expect(await put(bare, "mcp.partner.com", token)).toBe(200);
-    expect(await put(said, "mcp.partner.com", token)).toBe(403);
-    expect(await put(said, "a.com", token)).toBe(200);
+    expect(await put(text, "mcp.partner.com", token)).toBe(403);
+    expect(await put(text, "a.com", token)).toBe(200);
     expect(() => gateway({ bounds: { hosts: ["https://a.com"] } })).toThrow('bounds.hosts: "https://a.com"');
     expect(() => gateway({ bounds: { most: 51 } })).toThrow("bounds.most: 51");
   });

@@ -75,7 +75,7 @@ export async function toolEndpoint(
   return { sent, call, url };
 }
 
-export const said = (...texts: string[]) => ({
+export const textResult = (...texts: string[]) => ({
   resultType: "complete",
   content: texts.map((one) => ({ type: "text", text: one })),
 });

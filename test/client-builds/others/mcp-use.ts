@@ -14,9 +14,9 @@ async function connect(url: string, key?: string, authProvider?: LoginStore): Pr
     call: (name, args) => session.callTool(name, args),
     read: (uri) => session.readResource(uri),
     prompt: (name) => session.getPrompt(name, {}),
-    onChange: (heard) =>
+    onChange: (onNotification) =>
       session.on("notification", ({ method }) => {
-        if (method === "notifications/resources/list_changed") heard();
+        if (method === "notifications/resources/list_changed") onNotification();
       }),
     close: () => client.closeAllSessions(),
   };

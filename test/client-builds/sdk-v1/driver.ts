@@ -33,7 +33,7 @@ async function connected(made: ReturnType<typeof transport>): Promise<Session> {
     call: (name, args) => client.callTool({ name, arguments: args }),
     read: (uri) => client.readResource({ uri }),
     prompt: (name) => client.getPrompt({ name }),
-    onChange: (heard) => client.setNotificationHandler(ResourceListChangedNotificationSchema, heard),
+    onChange: (onNotification) => client.setNotificationHandler(ResourceListChangedNotificationSchema, onNotification),
     close: () => client.close(),
   };
 }

@@ -51,8 +51,8 @@ const OPEN = { mode: "open", maxStalenessMs: LEASE_MS };
 const make = ({ admin, tenant }: Place, document: Json = {}) =>
   admin("POST", "/tenants", { id: tenant, document: { ...OPEN, ...document } });
 
-const ok = async (asked: Promise<{ readonly error: unknown; readonly result: Json; readonly text: string }>) => {
-  const { error, result, text } = await asked;
+const ok = async (question: Promise<{ readonly error: unknown; readonly result: Json; readonly text: string }>) => {
+  const { error, result, text } = await question;
   if (error !== undefined || result["isError"] === true) throw new Error(`refused: ${text}`);
 };
 

@@ -84,10 +84,11 @@ async function steps(load: Load, client: Client): Promise<void> {
   const params = { name: "lab_steps", arguments: { steps: STEPS, everyMs: 20 }, _meta: { progressToken } };
   const reply = await client.request("tools/call", params).catch(() => undefined);
   if (!reply || !isDone(reply)) return;
-  const told = reply.messages
+  const notifications = reply.messages
     .filter(({ method }) => method === "notifications/progress")
     .map(({ params: of }) => (of as Json)["progress"]);
-  if (told.join() !== "1,2,3,4,5") load.violations.push(`${client.era}: of five steps came ${told.join()}`);
+  if (notifications.join() !== "1,2,3,4,5")
+    load.violations.push(`${client.era}: of five steps came ${notifications.join()}`);
   if (textOf(reply) !== "5 steps") load.violations.push(`${client.era}: five steps ended with ${textOf(reply)}`);
 }
 

@@ -28,12 +28,12 @@ interface Change {
   /** How it is in the beginning, and after what `undo` asks for. */
   readonly none: string;
   /** Gives how it will be. */
-  readonly ask: (lane: Lane, nth: string) => Asked;
-  readonly undo: (lane: Lane) => Asked;
+  readonly ask: (lane: Lane, nth: string) => OperatorRequest;
+  readonly undo: (lane: Lane) => OperatorRequest;
   readonly find: (lane: Lane) => Promise<string>;
 }
 
-interface Asked {
+interface OperatorRequest {
   readonly method: string;
   readonly path: string;
   readonly body?: object;
@@ -174,8 +174,8 @@ async function read({ scene: { world }, draws, id, violations }: Lane): Promise<
 async function change(lane: Lane, one: Change): Promise<void> {
   const { scene, draws, violations, may } = lane;
   const before = may.get(one.what) ?? [one.none];
-  const asked = draws.chance(0.6) ? one.ask(lane, `note ${lane.operations}`) : one.undo(lane);
-  const { method, path, body, becomes } = asked;
+  const request = draws.chance(0.6) ? one.ask(lane, `note ${lane.operations}`) : one.undo(lane);
+  const { method, path, body, becomes } = request;
   const answer = await scene.world.ask(draws.below(2), method, path, body ? { body } : {});
   if (isUnknown(answer)) may.set(one.what, [...before, becomes]);
   else if (answer.status < 300) may.set(one.what, [becomes]);

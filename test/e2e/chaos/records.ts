@@ -32,10 +32,10 @@ async function connect({ world, tag, draws }: Scene, at: number): Promise<Client
   }
 }
 
-async function call(client: Client, said: string, { answered, unknown }: Noted): Promise<void> {
-  const reply = await client.request("tools/call", { name: TOOL, arguments: { said } }).catch(() => undefined);
+async function call(client: Client, text: string, { answered, unknown }: Noted): Promise<void> {
+  const reply = await client.request("tools/call", { name: TOOL, arguments: { said: text } }).catch(() => undefined);
   const isAnswered = reply?.status === 200 && "result" in (reply.messages.at(-1) ?? {});
-  (isAnswered ? answered : unknown).add(said);
+  (isAnswered ? answered : unknown).add(text);
 }
 
 async function lane(scene: Scene, at: number, noted: Noted): Promise<void> {
@@ -62,8 +62,8 @@ async function recorded({ world, tag }: Scene): Promise<ReadonlyMap<string, numb
   const times = new Map<string, number>();
   for (const line of text.split("\n").filter(Boolean)) {
     const { entry } = JSON.parse(line) as { entry?: { arguments: { redacted?: Json } } };
-    const said = entry?.arguments.redacted?.["said"];
-    if (typeof said === "string") times.set(said, (times.get(said) ?? 0) + 1);
+    const answer = entry?.arguments.redacted?.["said"];
+    if (typeof answer === "string") times.set(answer, (times.get(answer) ?? 0) + 1);
   }
   return times;
 }
@@ -72,10 +72,10 @@ async function judge(scene: Scene, { answered, unknown }: Noted): Promise<readon
   const until = Date.now() + HANDED_OVER_WITHIN_MS;
   for (;;) {
     const [count, times] = [await counted(scene), await recorded(scene)];
-    const lacking = [...answered].filter((said) => !times.has(said));
+    const lacking = [...answered].filter((text) => !times.has(text));
     const twice = [...times]
       .filter(([, often]) => often > 1)
-      .map(([said, often]) => `${said} is recorded ${often} times`);
+      .map(([text, often]) => `${text} is recorded ${often} times`);
     const isMore = count > answered.size + unknown.size;
     if (twice.length > 0 || isMore)
       return [...twice, ...(isMore ? [`${count} are counted of ${answered.size} answered`] : [])];

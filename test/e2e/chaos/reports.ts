@@ -58,16 +58,16 @@ async function follow(scene: Scene, at: number): Promise<readonly string[]> {
 }
 
 function judge({ events, streams }: ResumableCall): readonly string[] {
-  const told = events.map(({ message }) =>
+  const notifications = events.map(({ message }) =>
     "params" in message ? String((message.params as { progress?: number }).progress) : JSON.stringify(message),
   );
-  const last = told.pop() ?? "";
+  const last = notifications.pop() ?? "";
   const whole = Array.from({ length: REPORTS }, (_none, report) => String(report + 1)).join();
   // Whether it had to fail is for its answer to say.
   const isRight = last.includes('"error"')
-    ? whole.startsWith(told.join())
-    : told.join() === whole && last.includes(`${REPORTS} reports`);
-  return isRight ? [] : [`of ${REPORTS} reports came ${told.join()}, then ${last}, over ${streams} streams`];
+    ? whole.startsWith(notifications.join())
+    : notifications.join() === whole && last.includes(`${REPORTS} reports`);
+  return isRight ? [] : [`of ${REPORTS} reports came ${notifications.join()}, then ${last}, over ${streams} streams`];
 }
 
 async function play(scene: Scene): Promise<Played> {

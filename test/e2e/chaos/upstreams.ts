@@ -42,17 +42,17 @@ async function lane(scene: Scene, at: number): Promise<readonly string[]> {
 /** Until its tool is there. */
 async function isRead({ world, tag }: Scene): Promise<void> {
   const client = client2026(`${world.origin(0)}/mcp/${tag}`);
-  let said = "";
+  let output = "";
   for (let tries = 0; tries < 200; tries += 1) {
     const { text } = await client.request("tools/call", { name: "plain__spend", arguments: { key: `warm ${tries}` } });
     if (text.includes("spent")) return;
-    said = text;
+    output = text;
     await pause(50);
   }
-  throw new Error(`the upstream is not read: ${said}`);
+  throw new Error(`the upstream is not read: ${output}`);
 }
 
-function twice({ heard }: Upstream): readonly string[] {
+function twice({ requests: heard }: Upstream): readonly string[] {
   const counts = new Map<string, number>();
   for (const { message } of heard) {
     if (message["method"] !== "tools/call") continue;

@@ -95,9 +95,9 @@ async function makeWorld(worker: OneWorker, isCrowded: boolean): Promise<HiddenW
     const type = typeof json === "string" ? "text/markdown" : "application/json";
     const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": type };
     const response = await fetch(`${origin}/admin/v1${path}`, { method, headers, ...init });
-    const said = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${said}`);
-    return (said === "" ? {} : JSON.parse(said)) as Json;
+    const message = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${message}`);
+    return (message === "" ? {} : JSON.parse(message)) as Json;
   };
   const store: HiddenWorld["store"] = async (id, body) => {
     const tags = body.split(" ").slice(0, 2);

@@ -25,7 +25,7 @@ const UPDATED = "notifications/resources/updated";
 interface Known {
   readonly value: number;
   /** When it was asked for, as this listener counts: an answer to an earlier request says less. */
-  readonly asked: number;
+  readonly requestCount: number;
 }
 
 /** What one of them knows: by URI, the number that it asked for last. */
@@ -73,7 +73,7 @@ class Listener {
       void this.#read(stream.client, uri);
     }
     for (;;) {
-      const { params } = await stream.told(UPDATED);
+      const { params } = await stream.nextNotification(UPDATED);
       this.notifications += 1;
       void this.#read(stream.client, String((params as Json)["uri"]));
     }
@@ -81,16 +81,16 @@ class Listener {
 
   #learn(uri: string, next: Known): void {
     const before = this.known.get(uri);
-    if (!before || next.asked > before.asked) this.known.set(uri, next);
+    if (!before || next.requestCount > before.requestCount) this.known.set(uri, next);
   }
 
   /** Again where the answer was an error: that is not having read. */
   async #read(client: Client, uri: string): Promise<void> {
     for (let tries = 0; tries < 50 && !this.#isOver; tries += 1) {
-      const asked = (this.reads += 1);
+      const requestCount = (this.reads += 1);
       const reply = await client.request("resources/read", { uri }).catch(() => undefined);
       const contents = (reply?.result["contents"] ?? []) as Json[];
-      for (const { text } of contents) this.#learn(uri, { value: Number(text), asked });
+      for (const { text } of contents) this.#learn(uri, { value: Number(text), requestCount });
       // There is none yet, or the stream that it was read for is of a Worker that is no more.
       if (contents.length > 0 || !reply || isAbsent(reply.error?.code)) return;
       await pause(100);

@@ -125,12 +125,12 @@ async function isServed(
   at: number,
   { hostname, owner }: { readonly hostname: string; readonly owner: string },
 ): Promise<readonly string[]> {
-  let said = "";
+  let output = "";
   for (const until = Date.now() + FORGOTTEN_MS; Date.now() < until; await pause(250)) {
-    said = await answersOn(scene, at, hostname);
-    if (said === owner) return [];
+    output = await answersOn(scene, at, hostname);
+    if (output === owner) return [];
   }
-  return [`on ${hostname} of ${owner} answers ${said}`];
+  return [`on ${hostname} of ${owner} answers ${output}`];
 }
 
 async function play(scene: Scene): Promise<Played> {

@@ -13,7 +13,7 @@ export interface Answer {
   readonly etag: string | null;
 }
 
-export interface Asked {
+export interface RequestOptions {
   readonly body?: unknown;
   /** A text that is sent as it stands. */
   readonly plain?: string;
@@ -169,8 +169,8 @@ export class World {
   }
 
   /** Asks the admin API of one of the two, as root. Never rejects. */
-  async ask(at: number, method: string, path: string, asked: Asked = {}): Promise<Answer> {
-    const { body, plain, ifMatch, isCalm = false } = asked;
+  async ask(at: number, method: string, path: string, request: RequestOptions = {}): Promise<Answer> {
+    const { body, plain, ifMatch, isCalm = false } = request;
     const text = plain ?? (body === undefined ? undefined : JSON.stringify(body));
     const headers: Record<string, string> = { authorization: `Bearer ${ADMIN_TOKEN}` };
     if (text !== undefined) headers["content-type"] = plain === undefined ? "application/json" : "text/plain";
@@ -215,10 +215,10 @@ export class World {
   }
 
   /** The same until there is an answer that is neither busy nor lost: only for what may happen twice. */
-  async insist(method: string, path: string, asked: Asked = {}): Promise<Answer> {
+  async insist(method: string, path: string, request: RequestOptions = {}): Promise<Answer> {
     let last: Answer | undefined;
     for (let tries = 0; tries < 60; tries += 1) {
-      last = await this.ask(tries, method, path, { ...asked, isCalm: true });
+      last = await this.ask(tries, method, path, { ...request, isCalm: true });
       if (last.status !== 0 && last.status < 500) return last;
       await pause(100);
     }

@@ -65,12 +65,12 @@ export class CallsOfARound {
       const able = this.#callers.filter(({ resumes, isAsked }) => resumes && (isAsked || name !== "lab_pay"));
       for (let at = 0; at < each && able.length > 0; at += 1) {
         const { watcher, patience } = able.splice(this.#draws.below(able.length), 1)[0] as Caller;
-        const asked = Promise.withResolvers<void>();
-        Object.assign(patience, { until: this.#release.promise, asked: asked.resolve });
+        const arrival = Promise.withResolvers<void>();
+        Object.assign(patience, { until: this.#release.promise, asked: arrival.resolve });
         const args = name === "lab_report" ? { reports: 10, everyMs: 200 } : {};
         const call = beginCall(watcher, { name, key: `${this.#tag}-${name}-${at}`, args });
         this.#going.push(call);
-        underWay.push(Promise.race([call.underWay, asked.promise]));
+        underWay.push(Promise.race([call.underWay, arrival.promise]));
       }
     }
     await Promise.all(underWay);
@@ -119,20 +119,20 @@ export class CallsOfARound {
     for (const call of [...this.#paying, ...this.#going.filter(({ name }) => name === "lab_pay")]) {
       const outcome = await settled(call);
       const paid = effects.filter((uri) => uri.startsWith(`lab://payments/${call.key}/`));
-      const said = "text" in outcome ? outcome.text : "";
-      const isLost = said !== "" && paid.length === 0;
+      const text = "text" in outcome ? outcome.text : "";
+      const isLost = text !== "" && paid.length === 0;
       if (
         isLost ||
         paid.length > 1 ||
-        (said !== "" && !paid.some((uri) => said.includes(uri.split("/").at(-1) ?? "?")))
+        (text !== "" && !paid.some((uri) => text.includes(uri.split("/").at(-1) ?? "?")))
       )
         wrong.push(
-          `${call.watcher.connected.kind}: ${call.name} ${call.key} said "${said}" and paid ${paid.length} times`,
+          `${call.watcher.connected.kind}: ${call.name} ${call.key} said "${text}" and paid ${paid.length} times`,
         );
       if (call.name !== PAYS) continue;
       const tally = tallyOf(tallies, "paid");
       tally.begun += 1;
-      if (said === "") tally.refused += 1;
+      if (text === "") tally.refused += 1;
       else tally.answered += 1;
     }
     return wrong;

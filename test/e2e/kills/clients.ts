@@ -113,9 +113,9 @@ const remote: Kind = {
   resumes: true,
   connect: async (place) => {
     const home = mkdtempSync(join(tmpdir(), "tenantry-home-"));
-    const said = Object.entries(headersOf(place)).flatMap(([name, value]) => ["--header", `${name}: ${value}`]);
+    const lines = Object.entries(headersOf(place)).flatMap(([name, value]) => ["--header", `${name}: ${value}`]);
     const proxy = join(FOREIGN, "node_modules/mcp-remote/dist/proxy.js");
-    const args = [proxy, place.url, "--allow-http", "--silent", ...said];
+    const args = [proxy, place.url, "--allow-http", "--silent", ...lines];
     const client = new ClientV1({ name: "killed", version: "1" });
     await client.connect(new StdioClientTransport({ command: process.execPath, args, env: { HOME: home } }));
     const connected = byV1("mcp-remote", client);

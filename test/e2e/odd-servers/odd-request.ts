@@ -14,7 +14,7 @@ export interface Manner {
 }
 
 /** Answers what it wants to be odd; `asked.asUsual()` does the rest. */
-export type Oddity = (asked: Asked) => void;
+export type Oddity = (request: OddRequest) => void;
 
 const SERVER = { name: "odd", version: "1" };
 const CAPABILITIES = { tools: {}, prompts: {}, resources: {} };
@@ -29,7 +29,7 @@ export interface How {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export class Asked {
+export class OddRequest {
   readonly exchange: Exchange;
   /** What a server that works answers; undefined: it accepts, or refuses, without a message. */
   readonly usual: Json | undefined;
@@ -96,21 +96,21 @@ export const event = (message: unknown): string => `event: message\ndata: ${JSON
 /** Only these requests are odd. */
 export const at =
   (names: readonly string[], odd: Oddity): Oddity =>
-  (asked) =>
-    names.includes(asked.name) ? odd(asked) : asked.asUsual();
+  (request) =>
+    names.includes(request.name) ? odd(request) : request.asUsual();
 
 export const onCall = (odd: Oddity): Oddity => at(["tools/call"], odd);
 
 export const onInitialize = (change: Json): Oddity =>
-  at(["initialize"], (asked) => asked.result({ ...resultIn(asked), ...change }));
+  at(["initialize"], (request) => request.result({ ...resultIn(request), ...change }));
 
 /** Whatever has an answer. */
 export const everywhere =
-  (odd: (asked: Asked, usual: Json) => void): Oddity =>
-  (asked) =>
-    asked.usual === undefined ? asked.asUsual() : odd(asked, asked.usual);
+  (odd: (request: OddRequest, usual: Json) => void): Oddity =>
+  (request) =>
+    request.usual === undefined ? request.asUsual() : odd(request, request.usual);
 
-export function resultIn({ usual }: Asked): Json {
+export function resultIn({ usual }: OddRequest): Json {
   return (usual?.["result"] ?? {}) as Json;
 }
 

@@ -5,7 +5,7 @@ import type { Json } from "../../support/mcp-client.ts";
 
 export type Era = "2025" | "2026";
 
-export interface Asked {
+export interface ServerRequest {
   readonly method: string;
   readonly params: Json;
 }
@@ -17,13 +17,13 @@ export const ANSWERS = {
 } as const;
 export type Answer = keyof typeof ANSWERS;
 
-export const call = (name: string, args: Json = {}): Asked => ({
+export const call = (name: string, args: Json = {}): ServerRequest => ({
   method: "tools/call",
   params: { name, arguments: args },
 });
-const read = (uri: string): Asked => ({ method: "resources/read", params: { uri } });
-const list = (method: string): Asked => ({ method, params: {} });
-const complete = (ref: Json, value: string, name = "title"): Asked => ({
+const read = (uri: string): ServerRequest => ({ method: "resources/read", params: { uri } });
+const list = (method: string): ServerRequest => ({ method, params: {} });
+const complete = (ref: Json, value: string, name = "title"): ServerRequest => ({
   method: "completion/complete",
   params: { ref, argument: { name, value } },
 });
@@ -35,7 +35,7 @@ const DUNE = { title: "Dune" };
 export const LISTS = ["tools/list", "prompts/list", "resources/list", "resources/templates/list"].map(list);
 
 /** Each is answered the same in both eras. */
-export const PLAIN: readonly Asked[] = [
+export const PLAIN: readonly ServerRequest[] = [
   call("shelf"),
   call("find", DUNE),
   call("find"),
@@ -62,7 +62,7 @@ export const LEND_IN_ANY_ERA = call("lend_in_any_era", DUNE);
 export const PUSH = call("push");
 
 /** What nobody asks twice with the same answer in mind: `_meta` and what the server gave to be handed back are left out. */
-export function keyOf(era: Era, { method, params }: Asked): string {
+export function keyOf(era: Era, { method, params }: ServerRequest): string {
   const { _meta, requestState: _handedBack, ...rest } = params;
   const isLogged = (_meta as Json | undefined)?.["io.modelcontextprotocol/logLevel"] !== undefined;
   // A completion without a context, a call without arguments: some clients say so.

@@ -30,26 +30,26 @@ const write = (uri: string, text: string, url = lab) =>
   client2026(url).request("tools/call", { name: "lab_write", arguments: { uri, text } });
 
 describe("the id of the last event", () => {
-  let good: { session: string; told: string };
+  let good: { session: string; text: string };
   beforeAll(async () => {
     const { text } = await get(lab);
-    const [, session = "", told = ""] = /^id: (.+)~(n\..+)~$/m.exec(text) ?? [];
-    good = { session, told };
+    const [, session = "", message = ""] = /^id: (.+)~(n\..+)~$/m.exec(text) ?? [];
+    good = { session, text: message };
   });
 
   test("is refused where it is none of this transport", async () => {
-    const { session, told } = good;
+    const { session, text } = good;
     const ids = [
       "x",
-      told,
+      text,
       "0123456789abcdef-3",
       `${session}~~`,
-      `${session}~${told}`,
-      `${session}~${told}~~`,
-      `${session}~${told}~0123456789abcdef-1;`,
+      `${session}~${text}`,
+      `${session}~${text}~~`,
+      `${session}~${text}~0123456789abcdef-1;`,
       `${session}~n.x.a.b.c~`,
-      `a b~${told}~`,
-      `${"x".repeat(513)}~${told}~`,
+      `a b~${text}~`,
+      `${"x".repeat(513)}~${text}~`,
       "~~",
     ];
     for (const id of ids) {
@@ -58,8 +58,8 @@ describe("the id of the last event", () => {
   });
 
   test("is not found where it is of a session that nobody made, or was changed", async () => {
-    const { session, told } = good;
-    for (const id of [`x.AAAA~${told}~`, `${tamper(session)}~${told}~`]) {
+    const { session, text } = good;
+    for (const id of [`x.AAAA~${text}~`, `${tamper(session)}~${text}~`]) {
       expectRefusal(await get(lab, { "last-event-id": id }), REVISION, { status: 404, code: -32600 });
     }
   });
@@ -71,7 +71,7 @@ describe("the id of the last event", () => {
 
   test("may name calls that there are not, and more of them than there can be", async () => {
     const keys = Array.from({ length: 200 }, (_none, at) => `${at.toString(16).padStart(16, "0")}-999999999`);
-    const connection = await connectSse(lab, lastly(`${good.session}~${good.told}~${keys.join(",")}`));
+    const connection = await connectSse(lab, lastly(`${good.session}~${good.text}~${keys.join(",")}`));
     expect(await connection.request(1, "ping")).toHaveProperty("result");
     expect(connection.endpointId.length).toBeLessThan(4096);
   });
@@ -174,9 +174,9 @@ describe("a client that comes back", () => {
     await write(uri, "while it is back");
     expect((await after.event(UPDATED)).message.params).toEqual({ uri });
     await after.call(3, "lab_steps", { steps: 4 });
-    const said: Json[] = [];
-    while (said.at(-1)?.id !== 3) said.push(await after.stream.message());
-    const logged = said.filter(({ method }) => method === "notifications/message");
+    const answer: Json[] = [];
+    while (answer.at(-1)?.id !== 3) answer.push(await after.stream.message());
+    const logged = answer.filter(({ method }) => method === "notifications/message");
     expect(logged.map(({ params }) => (params as Json)["level"])).toEqual(["warning", "warning"]);
   });
 

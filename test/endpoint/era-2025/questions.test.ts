@@ -100,9 +100,9 @@ describe("a call of several rounds", () => {
     let state: unknown;
     for (let round = 1; round <= 20; round += 1) {
       const answers = round === 1 ? {} : { [`question-${round - 1}`]: YES };
-      const asked = questionsOf(await call("lab_endless", {}, state === undefined ? {} : { state, answers }));
-      expect(asked.names).toEqual([`question-${round}`]);
-      state = asked.state;
+      const questions = questionsOf(await call("lab_endless", {}, state === undefined ? {} : { state, answers }));
+      expect(questions.names).toEqual([`question-${round}`]);
+      state = questions.state;
     }
     const end = await call("lab_endless", {}, { state, answers: { "question-20": YES } });
     expect(end.result).toMatchObject({ isError: true });
@@ -140,9 +140,9 @@ describe("what is done once", () => {
 
   test("needs no question before it: the client only comes back with the state", async () => {
     const args = fresh();
-    const asked = await call("lab_pay_first", args);
-    expect(asked.result).not.toHaveProperty("inputRequests");
-    const { state } = questionsOf(asked);
+    const reply = await call("lab_pay_first", args);
+    expect(reply.result).not.toHaveProperty("inputRequests");
+    const { state } = questionsOf(reply);
     expect(await stored("payments", args.key)).toEqual([]);
     const done = textOf(await call("lab_pay_first", args, { state }));
     expect(done).toBe(`receipt ${(await stored("payments", args.key))[0]}`);
@@ -245,10 +245,10 @@ describe("an answer", () => {
 
   test("with the first request does not make a claim without a state", async () => {
     const args = fresh();
-    const asked = await call("lab_pay", args, { answers: { sure: YES, thanks: YES } });
-    expect(asked.result).not.toHaveProperty("inputRequests");
+    const reply = await call("lab_pay", args, { answers: { sure: YES, thanks: YES } });
+    expect(reply.result).not.toHaveProperty("inputRequests");
     expect(await stored("payments", args.key)).toEqual([]);
-    const done = await call("lab_pay", args, { state: questionsOf(asked).state, answers: { thanks: YES } });
+    const done = await call("lab_pay", args, { state: questionsOf(reply).state, answers: { thanks: YES } });
     expect(JSON.parse(textOf(done))).toEqual({
       receipt: (await stored("payments", args.key))[0],
       thanks: '{"yes":true}',
@@ -302,17 +302,19 @@ const KINDS = [
 
 describe.each(KINDS)("a question of the kind $kind", ({ kind, name, method, answer, text, missing }) => {
   test("is asked and answered", async () => {
-    const asked = questionsOf(await call("lab_ask", { kind }));
-    expect(asked.requests).toMatchObject({ [name]: { method } });
-    const done = await call("lab_ask", { kind }, { state: asked.state, answers: { [name]: answer } });
+    const questions = questionsOf(await call("lab_ask", { kind }));
+    expect(questions.requests).toMatchObject({ [name]: { method } });
+    const done = await call("lab_ask", { kind }, { state: questions.state, answers: { [name]: answer } });
     expect(done.result.isError).toBeUndefined();
     expect(textOf(done)).toBe(text);
   });
 
   test("is asked again when the answer is of another kind", async () => {
-    const asked = questionsOf(await call("lab_ask", { kind }));
+    const questions = questionsOf(await call("lab_ask", { kind }));
     for (const wrong of [{ roots: "none" }, { roots: [{}] }, { model: "m" }, { action: "unknown" }, 5]) {
-      const again = questionsOf(await call("lab_ask", { kind }, { state: asked.state, answers: { [name]: wrong } }));
+      const again = questionsOf(
+        await call("lab_ask", { kind }, { state: questions.state, answers: { [name]: wrong } }),
+      );
       expect(again.names).toEqual([name]);
     }
   });
@@ -335,9 +337,9 @@ describe.each(KINDS)("a question of the kind $kind", ({ kind, name, method, answ
         params: { name: "lab_ask", arguments: { kind } },
       }),
     });
-    const asked = await stream.message((message) => message.method === method);
-    expectOfficial("2025-11-25", asked, { direction: "server", method });
-    const answered = await post(lab, { jsonrpc: "2.0", id: asked.id, result: answer }, { headers: client.headers });
+    const question = await stream.message((message) => message.method === method);
+    expectOfficial("2025-11-25", question, { direction: "server", method });
+    const answered = await post(lab, { jsonrpc: "2.0", id: question.id, result: answer }, { headers: client.headers });
     expect(answered.status).toBe(202);
     const done = await stream.message((message) => message.id === "call");
     expect(done.result).toEqual({ content: [{ type: "text", text }] });
@@ -393,9 +395,9 @@ describe("a prompt", () => {
   test("comes back with the state only when it does something once and asks nothing", async () => {
     const { key } = fresh();
     const subject = { name: "lab_stamp", arguments: { key } };
-    const asked = await ask("prompts/get", subject);
-    expect(asked.result).not.toHaveProperty("inputRequests");
-    const { result } = await ask("prompts/get", subject, { state: questionsOf(asked).state });
+    const reply = await ask("prompts/get", subject);
+    expect(reply.result).not.toHaveProperty("inputRequests");
+    const { result } = await ask("prompts/get", subject, { state: questionsOf(reply).state });
     expect(result.messages).toMatchObject([{ content: { text: `Stamp ${(await stored("stamps", key))[0]}` } }]);
   });
 

@@ -45,8 +45,8 @@ describe("a stream", () => {
       method: "tools/call",
       params: { name: "lab_steps", arguments: { steps: 2 }, _meta: { progressToken: "p" } },
     });
-    const said = [await connection.stream.message(), await connection.stream.message()];
-    expect(said.every(({ method }) => method === "notifications/progress")).toBe(true);
+    const answer = [await connection.stream.message(), await connection.stream.message()];
+    expect(answer.every(({ method }) => method === "notifications/progress")).toBe(true);
     expect(await connection.stream.message()).toMatchObject({ id: 5 });
   });
 });

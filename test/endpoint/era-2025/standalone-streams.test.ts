@@ -63,9 +63,9 @@ describe("a GET", () => {
       expect([stream.events.status, stream.events.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
       if (of === REVISION) expect(await stream.prime()).toMatchObject({ data: "", id: expect.stringMatching(/^n\./) });
       await put(tenant, ONE);
-      const told = [await stream.next(), await stream.next()];
-      expect([methodsOf(told)[0], updatedIn(told)]).toEqual([LISTS[2], [ONE]]);
-      for (const { params } of told) expect(params ?? {}).not.toHaveProperty("_meta");
+      const notifications = [await stream.next(), await stream.next()];
+      expect([methodsOf(notifications)[0], updatedIn(notifications)]).toEqual([LISTS[2], [ONE]]);
+      for (const { params } of notifications) expect(params ?? {}).not.toHaveProperty("_meta");
     },
   );
 
@@ -246,8 +246,8 @@ describe("a session's subscriptions", () => {
     await subscribe(client, ONE);
     const stream = await open(tenant, client);
     for (const uri of ["lab://open/5", "lab://open/999", ONE]) await put(tenant, uri);
-    const told = await stream.before(ONE);
-    expect(updatedIn(told)).toEqual(["lab://open/999"]);
+    const notifications = await stream.before(ONE);
+    expect(updatedIn(notifications)).toEqual(["lab://open/999"]);
   });
 
   test("need a session, and a URI", async () => {

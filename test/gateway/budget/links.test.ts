@@ -184,9 +184,9 @@ describe("what a tool keeps for its caller", () => {
   });
 
   it("takes no name from what a tenant stores, and the hook hears once of each read", async () => {
-    const heard: string[] = [];
+    const requests: string[] = [];
     const hooks = {
-      beforeCall: ({ method, name }: { method: string; name: string }) => void heard.push(`${method} ${name}`),
+      beforeCall: ({ method, name }: { method: string; name: string }) => void requests.push(`${method} ${name}`),
     };
     const worker = createWorker({ ...parts, features: [links()], hooks });
     const { id: path } = await tenantOf();
@@ -194,7 +194,7 @@ describe("what a tool keeps for its caller", () => {
     expect((await read({ path, worker }, "tenantry://results/own")).result?.contents).toMatchObject([{ text: "own" }]);
     expect((await read({ path, worker }, "tenantry://results/none")).error?.message).toBe("Resource not found");
     const reads = ["own", "none"].map((name) => `resources/read tenantry://results/${name}`);
-    expect(heard).toEqual(["tools/call store", ...reads]);
+    expect(requests).toEqual(["tools/call store", ...reads]);
   });
 
   it("ends with its time", async () => {

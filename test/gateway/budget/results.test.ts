@@ -185,12 +185,12 @@ async function write(profiles: TenantDocument["profiles"] = {}): Promise<void> {
 
 /** How often something is kept of results, from now on. */
 async function keptCalls({ object }: FreshTenant): Promise<() => number> {
-  let kept = 0;
+  let count = 0;
   await aroundCalls(object, (method, goOn) => {
-    if (method === "results.put") kept += 1;
+    if (method === "results.put") count += 1;
     return goOn();
   });
-  return () => kept;
+  return () => count;
 }
 
 describe("the rest of a result", () => {

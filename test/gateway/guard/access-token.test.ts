@@ -12,7 +12,7 @@ type Answer = () => Response | Promise<Response>;
 /** A client of its own, at a token endpoint that gives `token-1`, `token-2` unless it is told otherwise. */
 function setup() {
   const clock = { now: 1_000_000 };
-  const given = { count: 0, asked: 0 };
+  const given = { count: 0, requestCount: 0 };
   const give: Answer = () => {
     given.count += 1;
     return Response.json({ access_token: `token-${given.count}`, token_type: "bearer", expires_in: 3600 });
@@ -26,7 +26,7 @@ function setup() {
     method: "client_secret_basic",
   };
   const fetch = async () => {
-    given.asked += 1;
+    given.requestCount += 1;
     return server.answer();
   };
   const ask = async () => getAccessToken(grant, { fetch, now: () => clock.now, waitUntil: () => {} });
@@ -45,10 +45,10 @@ describe("an access token", () => {
     clock.now += 3_575_000;
     expect(await ask()).toBe("token-1");
     expect(await ask()).toBe("token-1");
-    expect(given.asked).toBe(2);
+    expect(given.requestCount).toBe(2);
     clock.now += 5_000;
     expect(await ask()).toBe("token-1");
-    expect(given.asked).toBe(3);
+    expect(given.requestCount).toBe(3);
     clock.now += 15_000;
     await expect(ask()).rejects.toThrow("cannot be reached");
     server.answer = give;
@@ -68,14 +68,14 @@ describe("an access token", () => {
     const { clock, given, server, give, ask } = setup();
     server.answer = () => new Promise(() => {});
     void ask();
-    await expect.poll(() => given.asked).toBe(1);
+    await expect.poll(() => given.requestCount).toBe(1);
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const waiting = [ask(), ask(), ask()];
     server.answer = give;
     clock.now += 5_000;
     await vi.advanceTimersByTimeAsync(5_000);
     expect(await Promise.all(waiting)).toEqual(["token-1", "token-1", "token-1"]);
-    expect(given.asked).toBe(2);
+    expect(given.requestCount).toBe(2);
   });
 
   it("stays when an earlier request for one is refused late", async () => {
@@ -83,7 +83,7 @@ describe("an access token", () => {
     const { promise, reject } = Promise.withResolvers<Response>();
     server.answer = () => promise;
     const first = ask();
-    await expect.poll(() => given.asked).toBe(1);
+    await expect.poll(() => given.requestCount).toBe(1);
     server.answer = give;
     clock.now += 6_000;
     expect(await ask()).toBe("token-1");

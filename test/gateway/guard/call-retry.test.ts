@@ -246,8 +246,8 @@ describe("a call that may be sent again", () => {
   });
 
   it("is not sent again when what it is for was withdrawn meanwhile", async () => {
-    let asked = 0;
-    const recheck = async () => ((asked += 1) > 1 ? failure("forbidden") : undefined);
+    let requestCount = 0;
+    const recheck = async () => ((requestCount += 1) > 1 ? failure("forbidden") : undefined);
     const upstream = failing(() => new Response("", { status: 503 }));
     const [outcome] = await callsOf(upstream, { retry: 2 }, 1, requestScopeOf(tenant, { recheck }));
     expect(outcome).toMatchObject({ kind: "failure", error: "forbidden" });

@@ -18,11 +18,11 @@ import { upstreamAt } from "../../support/workerd/upstreams.ts";
 
 type Json = Record<string, unknown>;
 
-const heard: Request[] = [];
+const requests: Request[] = [];
 const self = (exports as unknown as { readonly default: Fetcher }).default;
 const SELF = () => ({
   fetch: async (request: Request) => {
-    heard.push(request);
+    requests.push(request);
     return self.fetch(request);
   },
 });
@@ -67,15 +67,15 @@ describe("a service that is granted", { timeout: 30_000 }, () => {
   it("is listed and called; nothing of the caller goes there, and a hop is counted", async () => {
     const tenant = await servedTenant(documentWith(["SELF"]));
     await expect.poll(async () => (await listed(tenant)).first, { timeout: 20_000 }).toMatch(/^lab__/);
-    heard.length = 0;
+    requests.length = 0;
     const name = (await listed(tenant)).first ?? "";
     const { id, token, hash } = await createKey();
     const key = { id, hash, name: "k", scopes: null, profile: null, expires: null };
     await createRpcClient(tenant.stub, policyStore).addKey(key, { name: "ann" });
     const headers = { authorization: `Bearer ${token}`, cookie: "a=b", "x-own": "theirs", "tenantry-hops": "2" };
     await ask(tenant, "tools/call", { name, arguments: {} }, headers);
-    expect(heard.length).toBeGreaterThan(0);
-    for (const request of heard) {
+    expect(requests.length).toBeGreaterThan(0);
+    for (const request of requests) {
       expect(new URL(request.url).pathname).toBe("/mcp/lab");
       expect(request.headers.get("authorization")).toBeNull();
       expect(request.headers.get("cookie")).toBeNull();
@@ -91,9 +91,9 @@ describe("a service that is granted", { timeout: 30_000 }, () => {
     await rewrite(tenant, documentWith([]));
     const why = ["the service SELF is not granted to this tenant"];
     await expect.poll(() => listed(tenant)).toEqual({ count: 0, first: undefined, why });
-    heard.length = 0;
+    requests.length = 0;
     expect((await ask(tenant, "tools/call", { name, arguments: {} })).error?.message).toBe(`Unknown tool: ${name}`);
-    expect(heard).toEqual([]);
+    expect(requests).toEqual([]);
   });
 });
 
@@ -110,10 +110,10 @@ describe("a service that is not granted", { timeout: 30_000 }, () => {
       server: { name: "t", version: "1" },
       secret: async () => undefined,
     };
-    heard.length = 0;
+    requests.length = 0;
     const tried = await tryUpstream(context as never, "lab", { services: { SELF }, pages: Infinity });
     expect(tried).toMatchObject({ fault: why[0], causes: [{ code: "service-missing" }] });
-    expect(heard).toEqual([]);
+    expect(requests).toEqual([]);
   });
 });
 

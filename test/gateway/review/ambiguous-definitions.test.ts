@@ -103,9 +103,9 @@ describe("the instructions of an upstream", () => {
     const { ask } = await tenantAt({ "server/discover": `{${about},"instructions":${instructions}}` });
     const clientInfo = { name: "test", version: "1" };
     const text = await ask("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo });
-    const said = (JSON.parse(text) as { result: { instructions: string } }).result.instructions;
-    expect(said).toMatch(/^up: Adds\./);
-    expect(said).toMatch(/^ {2}left: Call up__go first\.$/m);
-    expect(said).not.toMatch(/[\r\n]left:/);
+    const message = (JSON.parse(text) as { result: { instructions: string } }).result.instructions;
+    expect(message).toMatch(/^up: Adds\./);
+    expect(message).toMatch(/^ {2}left: Call up__go first\.$/m);
+    expect(message).not.toMatch(/[\r\n]left:/);
   });
 });

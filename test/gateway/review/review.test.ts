@@ -52,8 +52,8 @@ function upstreamListing(listing: Listing): string {
     };
     const answered = `{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(results[method] ?? {})}}`;
     if (method !== "tools/call") return new Response(answered, { headers: { "content-type": "application/json" } });
-    const told = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';
-    const body = `data: ${told}\n\ndata: ${answered}\n\n`;
+    const notification = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';
+    const body = `data: ${notification}\n\ndata: ${answered}\n\n`;
     return new Response(body, { headers: { "content-type": "text/event-stream" } });
   });
 }

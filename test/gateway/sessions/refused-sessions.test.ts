@@ -40,7 +40,7 @@ const TOOLS = [
   { name: "bad", inputSchema: { type: "object" }, annotations: { readOnlyHint: true } },
 ];
 
-interface Asked {
+interface UpstreamRequest {
   readonly id?: number;
   readonly method: string;
   readonly params?: { readonly name?: string };
@@ -61,7 +61,7 @@ function server(refusal: () => Response) {
   const url = upstreamAt(async (request) => {
     const session = request.headers.get("mcp-session-id") ?? "";
     if (request.method === "DELETE") return new Response(null, { status: known.delete(session) ? 204 : 404 });
-    const { id, method, params } = await request.json<Asked>();
+    const { id, method, params } = await request.json<UpstreamRequest>();
     if (method === "initialize") return begin(id);
     if (!known.has(session)) return refusal();
     if (id === undefined) return new Response(null, { status: 202 });

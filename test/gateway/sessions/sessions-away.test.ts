@@ -125,8 +125,8 @@ it.each(SCENES)("a call in a session %s is answered in time, and sent once", PAT
       const { call: ask, server } = await scene(what);
       const late = scheduler.wait(20_000).then(() => "nothing in 20 s");
       const text = await Promise.race([ask(faulty([], step, fault)), late]);
-      const said = text.includes("gone there") ? "the answer" : text.slice(0, 200);
-      return { step, fault, said, sent: server.called.length };
+      const message = text.includes("gone there") ? "the answer" : text.slice(0, 200);
+      return { step, fault, said: message, sent: server.called.length };
     }),
   );
   expect(told).toEqual(cases.map((one) => ({ ...one, said: "the answer", sent: 1 })));

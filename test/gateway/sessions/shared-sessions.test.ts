@@ -102,11 +102,11 @@ describe("a session that an object keeps", () => {
     expect(await rows()).toEqual([first]);
     after(2000);
     await call();
-    const [told] = await rows();
-    expect(told?.until).toBeGreaterThan(first?.until ?? Infinity);
+    const [reply] = await rows();
+    expect(reply?.until).toBeGreaterThan(first?.until ?? Infinity);
     after(1000);
     await call();
-    expect(await rows()).toEqual([told]);
+    expect(await rows()).toEqual([reply]);
   });
 
   it("is asked for again where the isolate was idle for long, and begun anew where it is over by then", async () => {

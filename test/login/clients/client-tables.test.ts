@@ -11,8 +11,8 @@ const HOUR = 3_600_000;
 const onLogin = (work: (bench: Bench<LoginMethods>) => void | Promise<void>) => onBench(loginStore, work);
 
 const mcpClient = (id: string, name = "App"): LoginClient => {
-  const said = { name, site: undefined, redirects: ["https://app.example/cb"], method: "none" } as const;
-  return { id, kind: "registered", ...said, secretHash: null, digest: "d" };
+  const client = { name, site: undefined, redirects: ["https://app.example/cb"], method: "none" } as const;
+  return { id, kind: "registered", ...client, secretHash: null, digest: "d" };
 };
 
 function fill({ methods, clock }: Bench<LoginMethods>): void {

@@ -51,8 +51,8 @@ it("a thousand codes are kept, and the next one takes the place of the oldest", 
       bench.clock.now += 1;
       expect(add(bench, `g${at}`)).toBe("added");
     }
-    const kept = bench.sql.exec<{ hash: string }>("SELECT hash FROM login_codes").toArray();
-    const hashes = kept.map(({ hash }) => hash);
+    const codes = bench.sql.exec<{ hash: string }>("SELECT hash FROM login_codes").toArray();
+    const hashes = codes.map(({ hash }) => hash);
     expect([hashes.length, hashes.includes("code of g0"), hashes.includes("code of g1000")]).toEqual([
       1000,
       false,

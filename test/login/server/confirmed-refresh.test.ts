@@ -157,15 +157,15 @@ it("a refresh keeps what the provider gave where the object is overloaded for a 
     await due(bench);
     const context = contextOf(bench);
     const stub = context.tenantContext.stub();
-    let kept = 0;
+    let count = 0;
     const overloaded = (...called: Parameters<typeof stub.call>) =>
-      called[0] === "login.saveProvider" && (kept += 1) === 1
+      called[0] === "login.saveProvider" && (count += 1) === 1
         ? Promise.reject(Object.assign(new Error("Durable Object is overloaded."), { overloaded: true }))
         : stub.call(...called);
     const busy = { ...context, tenantContext: { ...context.tenantContext, stub: () => ({ call: overloaded }) } };
     const { confirm, way } = saying({ state: "confirmed", provider: { access: "newer", refresh: "second" } });
     expect(await refreshWithRevalidation(busy, askOf(0), way)).toMatchObject({ state: "issued" });
-    expect([confirm.mock.calls.length, kept]).toEqual([1, 2]);
+    expect([confirm.mock.calls.length, count]).toEqual([1, 2]);
   });
 });
 
@@ -216,10 +216,10 @@ it("a refresh keeps what the provider gave where the object is moved, and the cl
     await due(bench);
     const context = contextOf(bench);
     const stub = context.tenantContext.stub();
-    let kept = 0;
+    let count = 0;
     const moving = async (...called: Parameters<typeof stub.call>) => {
       const given = await stub.call(...called);
-      if (called[0] === "login.saveProvider" && (kept += 1) === 1)
+      if (called[0] === "login.saveProvider" && (count += 1) === 1)
         throw new Error("Durable Object reset because its code was updated.");
       return given;
     };
@@ -232,6 +232,6 @@ it("a refresh keeps what the provider gave where the object is moved, and the cl
     };
     const { confirm, way } = saying({ state: "confirmed", provider: { access: "newer", refresh: "second" } });
     expect(await refreshWithRevalidation(moved, askOf(0), way)).toMatchObject({ state: "issued" });
-    expect([confirm.mock.calls.length, kept, waited.length]).toEqual([1, 2, 1]);
+    expect([confirm.mock.calls.length, count, waited.length]).toEqual([1, 2, 1]);
   });
 });

@@ -14,8 +14,8 @@ async function setup() {
   return { provider, context, signIn: () => signInWith(oidc, context, provider) };
 }
 
-const padded = (said: unknown, bytes: number) =>
-  new Response(JSON.stringify(said).padEnd(bytes, " "), { headers: { "content-type": "application/json" } });
+const padded = (answer: unknown, bytes: number) =>
+  new Response(JSON.stringify(answer).padEnd(bytes, " "), { headers: { "content-type": "application/json" } });
 
 it("an answer with tokens has 64 KiB at most", async () => {
   const answer = async (bytes: number) => {

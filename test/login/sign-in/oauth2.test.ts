@@ -34,8 +34,8 @@ describe("a person who signed in", () => {
       provider: { access: expect.stringMatching(/^access-/), scope: "openid" },
     });
     const begun = await oauth2.begin?.(context, "s");
-    const asked = begun?.kind === "begun" ? new URL(begun.location).searchParams : new URLSearchParams();
-    expect([asked.get("allow_signup"), asked.get("scope"), asked.get("nonce")]).toEqual(["false", "read:user", null]);
+    const query = begun?.kind === "begun" ? new URL(begun.location).searchParams : new URLSearchParams();
+    expect([query.get("allow_signup"), query.get("scope"), query.get("nonce")]).toEqual(["false", "read:user", null]);
     expect(provider.heard.find(({ path }) => path === "/token")?.form.get("client_secret")).toBe(SECRET);
   });
 
@@ -45,12 +45,12 @@ describe("a person who signed in", () => {
     provider.instead["/token"] = async () => {
       const { form, headers } = provider.heard.at(-1) ?? {};
       delete provider.instead["/token"];
-      const asked = new Headers(headers);
-      asked.delete("accept");
+      const requestHeaders = new Headers(headers);
+      requestHeaders.delete("accept");
       const request = new Request(`${provider.issuer}/token`, {
         method: "POST",
         body: form?.toString() ?? "",
-        headers: asked,
+        headers: requestHeaders,
       });
       const answer = await made(request);
       expect(answer.headers.get("content-type")).toContain("form");
@@ -62,9 +62,9 @@ describe("a person who signed in", () => {
   it.each([
     ["a text", { id: "80351110224678912" }, "80351110224678912"],
     ["sub, where there is one", { id: 7, sub: "s-7" }, "s-7"],
-  ])("may be named by %s", async (_what, said, subject) => {
+  ])("may be named by %s", async (_what, profile, subject) => {
     const { signIn, provider } = await setup();
-    provider.instead["/userinfo"] = () => Response.json(said);
+    provider.instead["/userinfo"] = () => Response.json(profile);
     expect(await signIn()).toMatchObject({ kind: "signedIn", person: { subject } });
   });
 
@@ -74,9 +74,9 @@ describe("a person who signed in", () => {
     ["a number that JSON cannot hold, which would be two people's", { id: 2 ** 60 }],
     ["an object", { id: { of: "alice" } }],
     ["more than a subject has", { id: "x".repeat(256) }],
-  ])("is nobody where the user endpoint has %s", async (_what, said) => {
+  ])("is nobody where the user endpoint has %s", async (_what, profile) => {
     const { signIn, provider } = await setup();
-    provider.instead["/userinfo"] = () => Response.json(said);
+    provider.instead["/userinfo"] = () => Response.json(profile);
     expect(await signIn()).toMatchObject({ kind: "notSignedIn", why: expect.stringContaining("names nobody") });
   });
 });

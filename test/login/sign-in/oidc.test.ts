@@ -39,7 +39,7 @@ function expectOut(signed: SignInSuccess | SignInFailure, why: string, error?: s
   expect(next).toMatch(/Begin again|begin again/);
 }
 
-const tokenRequests = ({ heard }: IdentityProvider) => heard.filter(({ path }) => path === "/token");
+const tokenRequests = ({ heard: requests }: IdentityProvider) => requests.filter(({ path }) => path === "/token");
 
 describe("a person who signed in", () => {
   it("is the subject that the provider names, with what it says of them and tokens of theirs", async () => {
@@ -65,22 +65,22 @@ describe("a person who signed in", () => {
   it("went there with a challenge, a nonce and what the document asks for", async () => {
     const { context, provider } = await setup({ request: "openid offline_access" });
     const begun = await oidc.begin?.(context, "state-1");
-    const { location, providerState: kept } = begun as Extract<typeof begun, { kind: "begun" }>;
-    const asked = Object.fromEntries(new URL(location).searchParams);
-    expect(asked).toEqual({
+    const { location, providerState } = begun as Extract<typeof begun, { kind: "begun" }>;
+    const query = Object.fromEntries(new URL(location).searchParams);
+    expect(query).toEqual({
       response_type: "code",
       client_id: CLIENT,
       redirect_uri: `${ISSUER}/callback`,
       scope: "openid offline_access",
       prompt: "consent",
       state: "state-1",
-      nonce: kept["nonce"],
+      nonce: providerState["nonce"],
       code_challenge: expect.stringMatching(/^[\w-]{43}$/),
       code_challenge_method: "S256",
     });
     expect(location.startsWith(`${provider.issuer}/authorize?`)).toBe(true);
-    expect(JSON.stringify(kept).length).toBeLessThan(500);
-    expect(asked["code_challenge"]).not.toBe(kept["verifier"]);
+    expect(JSON.stringify(providerState).length).toBeLessThan(500);
+    expect(query["code_challenge"]).not.toBe(providerState["verifier"]);
   });
 
   it.each([
@@ -294,14 +294,14 @@ describe("a provider", () => {
 
   it("that leads on to another server has nothing carried there, secrets least of all", async () => {
     const { signIn, provider } = await setup();
-    const heard: string[] = [];
+    const requests: string[] = [];
     const elsewhere = upstreamAt((request) => {
-      heard.push(request.url);
+      requests.push(request.url);
       return Response.json({});
     });
     provider.instead["/token"] = () => leadingTo(elsewhere);
     expectOut(await signIn(), "cannot be reached", "temporarily_unavailable");
-    expect(heard).toEqual([]);
+    expect(requests).toEqual([]);
   });
 
   it("whose endpoints are not on the public internet is not asked", async () => {

@@ -38,17 +38,17 @@ async function begin(context: LoginContext, state: string) {
 }
 
 async function finish(context: LoginContext, state: string, token: string) {
-  const { providerState: kept } = await begin(context, state);
-  return product.finish(context, new URLSearchParams({ state, token }), kept);
+  const { providerState } = await begin(context, state);
+  return product.finish(context, new URLSearchParams({ state, token }), providerState);
 }
 
 it("the product is told who asks and for what, and nothing that it could send a browser elsewhere by", async () => {
   const { context } = await setup();
-  const { location, providerState: kept } = await begin(context, "state-1");
+  const { location, providerState } = await begin(context, "state-1");
   const { origin, pathname, searchParams } = new URL(location);
   expect(origin + pathname).toBe("https://app.acme.example/mcp-login");
   expect(Object.fromEntries(searchParams)).toEqual({ x: "1", issuer: ISSUER, request: "state-1" });
-  expect(JSON.stringify(kept)).not.toContain("state-1");
+  expect(JSON.stringify(providerState)).not.toContain("state-1");
 });
 
 it("a person whom the product names is in, under its origin, with what it says of them", async () => {
@@ -111,11 +111,11 @@ describe("a token is refused", () => {
     const { context } = await setup();
     const [mine, theirs] = [await begin(context, "mine"), await begin(context, "theirs")];
     const token = await tokenFor("mine");
-    for (const [state, kept] of [
+    for (const [state, providerState] of [
       ["mine", theirs.providerState],
       ["theirs", mine.providerState],
     ] as const) {
-      const told = await product.finish(context, new URLSearchParams({ state, token }), kept);
+      const told = await product.finish(context, new URLSearchParams({ state, token }), providerState);
       expect(told).toMatchObject({ kind: "notSignedIn", why: STRAY });
     }
     const told = await product.finish(context, new URLSearchParams({ state: "theirs", token }), theirs.providerState);
@@ -131,9 +131,12 @@ describe("a token is refused", () => {
 
 it("a product that says no is believed", async () => {
   const { context } = await setup();
-  const { providerState: kept } = await begin(context, "s1");
+  const { providerState } = await begin(context, "s1");
   const answer = new URLSearchParams({ state: "s1", error: "access_denied", token: await tokenFor("s1") });
-  expect(await product.finish(context, answer, kept)).toMatchObject({ kind: "notSignedIn", error: "access_denied" });
+  expect(await product.finish(context, answer, providerState)).toMatchObject({
+    kind: "notSignedIn",
+    error: "access_denied",
+  });
 });
 
 it.each(["short", "0123456789abcdef0123456789abcde", ""])("nobody signs in with the secret %j", async (secret) => {

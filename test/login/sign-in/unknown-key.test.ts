@@ -9,24 +9,24 @@ import { CLIENT, ISSUER, providerFor, contextWith } from "./sign-in.ts";
 it("a flood of tokens with unknown keys asks the tenant's object about once a second, and nobody for what is known", async () => {
   const { issuer } = await providerFor(ISSUER);
   const { context } = await contextWith({ via: "oidc", issuer, clientId: CLIENT });
-  let asked = 0;
+  let requestCount = 0;
   const tenantContext: RefreshContext = {
     ...context.tenantContext,
     stub: () => {
-      asked += 1;
+      requestCount += 1;
       return context.tenantContext.stub();
     },
   };
   expect(await getIssuerEndpoints(tenantContext, issuer)).toBeDefined();
   const { privateKey } = await generateKeyPair("ES256");
   const flood = async () => {
-    asked = 0;
+    requestCount = 0;
     for (let at = 0; at < 50; at += 1) {
       const made = new SignJWT({ sub: "a" }).setProtectedHeader({ alg: "ES256", kid: `none-${at}` });
       const token = await made.setIssuer(issuer).setAudience("a").setExpirationTime("1h").sign(privateKey);
       expect(await verifyWithIssuer(tenantContext, token, { issuer, audience: ["a"] })).toEqual({ kind: "unknownKey" });
     }
-    return asked;
+    return requestCount;
   };
   expect(await flood()).toBeLessThan(20);
   vi.setSystemTime(Date.now() + 2000);

@@ -19,14 +19,14 @@ describe.each(REVISIONS)("in %s", (revision) => {
 
   test("a prompt's argument is completed", async () => {
     const { handlers, completion } = await complete({ ref: PROMPT, argument: ARGUMENT });
-    expect(handlers.asked).toEqual([["complete", { ref: { type: "prompt", name: "p" }, ...ARGUMENT, known: {} }]]);
+    expect(handlers.requests).toEqual([["complete", { ref: { type: "prompt", name: "p" }, ...ARGUMENT, known: {} }]]);
     expect(completion).toEqual({ values: ["v1", "v2"], total: 2, hasMore: false });
   });
 
   test("a template's variable is completed, knowing what was chosen before", async () => {
     const context = { arguments: { b: "1" } };
     const { handlers } = await complete({ ref: TEMPLATE, argument: { name: "a", value: "" }, context });
-    expect(handlers.asked).toEqual([
+    expect(handlers.requests).toEqual([
       ["complete", { ref: { type: "resource", uri: "x:{a}" }, name: "a", value: "", known: { b: "1" } }],
     ]);
   });
@@ -37,7 +37,7 @@ describe.each(REVISIONS)("in %s", (revision) => {
       argument: { ...ARGUMENT, extra: 1 },
       context: {},
     });
-    expect(handlers.asked).toEqual([["complete", { ref: { type: "prompt", name: "p" }, ...ARGUMENT, known: {} }]]);
+    expect(handlers.requests).toEqual([["complete", { ref: { type: "prompt", name: "p" }, ...ARGUMENT, known: {} }]]);
   });
 
   test.each([
@@ -68,13 +68,13 @@ describe.each(REVISIONS)("in %s", (revision) => {
     const { handlers, error, status } = await complete(params);
     expect(error).toMatchObject({ code: -32602, data: { path } });
     expect(status).toBe(200);
-    expect(handlers.asked).toEqual([]);
+    expect(handlers.requests).toEqual([]);
   });
 
   test.each<[unknown]>([["b"], [[]], [{ b: 5 }]])("chosen values of %j are refused", async (chosen) => {
     const { handlers, error } = await complete({ ref: PROMPT, argument: ARGUMENT, context: { arguments: chosen } });
     expect(error?.code).toBe(-32602);
-    expect(handlers.asked).toEqual([]);
+    expect(handlers.requests).toEqual([]);
   });
 
   test("a failure of the backend is the answer", async () => {

@@ -34,13 +34,13 @@ async function get(revision: Revision, params: JsonObject, outcome: CallOutcome 
 describe.each(REVISIONS)("a prompt in %s", (revision) => {
   test("gets its arguments and gives its messages", async () => {
     const { handlers, result } = await get(revision, { name: "p", arguments: { ...ARGUMENTS, tone: "dry" } });
-    expect(handlers.asked).toEqual([["getPrompt", "p", { ...ARGUMENTS, tone: "dry" }]]);
+    expect(handlers.requests).toEqual([["getPrompt", "p", { ...ARGUMENTS, tone: "dry" }]]);
     expect(result).toMatchObject({ description: "d", messages: [TEXT] });
   });
 
   test("without declared arguments needs none", async () => {
     const { handlers } = await get(revision, { name: "bare" });
-    expect(handlers.asked).toEqual([["getPrompt", "bare", {}]]);
+    expect(handlers.requests).toEqual([["getPrompt", "bare", {}]]);
   });
 
   test.each<[JsonObject, string]>([
@@ -57,19 +57,19 @@ describe.each(REVISIONS)("a prompt in %s", (revision) => {
     const { handlers, error, status } = await get(revision, params);
     expect(error).toMatchObject({ code: -32602, data: { path } });
     expect(status).toBe(200);
-    expect(handlers.asked).toEqual([]);
+    expect(handlers.requests).toEqual([]);
   });
 
   test("takes arguments of null for none in era 2025, and refuses them in 2026", async () => {
     const { handlers, error } = await get(revision, { name: "bare", arguments: null });
     const isRefused = revision === "2026-07-28";
     expect(error?.code).toBe(isRefused ? -32602 : undefined);
-    expect(handlers.asked).toEqual(isRefused ? [] : [["getPrompt", "bare", {}]]);
+    expect(handlers.requests).toEqual(isRefused ? [] : [["getPrompt", "bare", {}]]);
   });
 
   test("takes an argument of null for one that is left out", async () => {
     const { handlers } = await get(revision, { name: "p", arguments: { ...ARGUMENTS, tone: null } });
-    expect(handlers.asked).toEqual([["getPrompt", "p", ARGUMENTS]]);
+    expect(handlers.requests).toEqual([["getPrompt", "p", ARGUMENTS]]);
   });
 
   test("is satisfied by a required argument that is empty", async () => {

@@ -33,7 +33,7 @@ describe.each(REVISIONS)("in %s", (revision) => {
   test("a page of resources is the backend's, with its cursor", async () => {
     const { result, handlers } = await list({}, { onList: () => ({ items: ITEMS, nextCursor: "more" }) });
     expect(result).toMatchObject({ resources: ITEMS, nextCursor: "more" });
-    expect(handlers.asked).toEqual([["listResources", undefined]]);
+    expect(handlers.requests).toEqual([["listResources", undefined]]);
   });
 
   test("the last page has no cursor", async () => {
@@ -43,13 +43,13 @@ describe.each(REVISIONS)("in %s", (revision) => {
   test("the client's cursor reaches the backend, which may refuse it", async () => {
     const refuse = () => invalid("cursor", "is not one of this list");
     const { handlers, error } = await list({ cursor: "theirs" }, { onList: refuse });
-    expect(handlers.asked).toEqual([["listResources", "theirs"]]);
+    expect(handlers.requests).toEqual([["listResources", "theirs"]]);
     expect(error).toMatchObject({ code: -32602, data: { path: "cursor" } });
   });
 
   test("a cursor that is no string does not reach the backend", async () => {
     const { handlers, error } = await list({ cursor: 5 });
-    expect(handlers.asked).toEqual([]);
+    expect(handlers.requests).toEqual([]);
     expect(error?.code).toBe(-32602);
   });
 
@@ -62,20 +62,20 @@ describe.each(REVISIONS)("in %s", (revision) => {
 
   test("a URI reaches the backend in normal form and as it was asked", async () => {
     const { handlers, result } = await read({ uri: "FILE:///a%2db/%c3%a9" });
-    expect(handlers.asked).toEqual([["readResource", "file:///a-b/%C3%A9", "FILE:///a%2db/%c3%a9"]]);
+    expect(handlers.requests).toEqual([["readResource", "file:///a-b/%C3%A9", "FILE:///a%2db/%c3%a9"]]);
     expect(result.contents).toEqual(CONTENTS.contents);
   });
 
   test("a URI is shown as it was asked, or in normal form where it is no URI as asked", async () => {
     const { handlers } = await read({ uri: "x:é/%7Ea" });
-    expect(handlers.asked).toEqual([["readResource", "x:%C3%A9/~a", "x:%C3%A9/~a"]]);
+    expect(handlers.requests).toEqual([["readResource", "x:%C3%A9/~a", "x:%C3%A9/~a"]]);
   });
 
   test.each(["", "/etc/passwd", "file:///a/../../etc/passwd", "file:///a/%2e%2e/b", "x:a%00", "x:a b"])(
     "the URI %j does not reach the backend",
     async (uri) => {
       const { handlers, error, status } = await read({ uri });
-      expect(handlers.asked).toEqual([]);
+      expect(handlers.requests).toEqual([]);
       expect(error).toMatchObject({ code: -32602, data: { uri } });
       expect(status).toBe(200);
     },
@@ -83,7 +83,7 @@ describe.each(REVISIONS)("in %s", (revision) => {
 
   test.each([undefined, null, 5, ["x:a"]])("a URI of %j is invalid params", async (uri) => {
     const { handlers, error } = await read({ uri });
-    expect(handlers.asked).toEqual([]);
+    expect(handlers.requests).toEqual([]);
     expect(error).toMatchObject({ code: -32602, data: { path: "uri" } });
   });
 

@@ -32,20 +32,20 @@ describe.each(REVISIONS)("a call in %s", (revision) => {
   test("reaches the tool with its arguments", async () => {
     const args = { a: 1, b: { c: [null] } };
     const { handlers, result } = await call(revision, complete({ content: [TEXT] }), { name: "t", arguments: args });
-    expect(handlers.asked).toEqual([["callTool", "t", args]]);
+    expect(handlers.requests).toEqual([["callTool", "t", args]]);
     expect(result.content).toEqual([TEXT]);
   });
 
   test("without arguments has none", async () => {
     const { handlers } = await call(revision, complete({ content: [] }));
-    expect(handlers.asked).toEqual([["callTool", "t", {}]]);
+    expect(handlers.requests).toEqual([["callTool", "t", {}]]);
   });
 
   test("with arguments of null has none in era 2025, and is refused in 2026", async () => {
     const { handlers, error } = await call(revision, complete({ content: [] }), { name: "t", arguments: null });
     const isRefused = revision === "2026-07-28";
     expect(error?.code).toBe(isRefused ? -32602 : undefined);
-    expect(handlers.asked).toEqual(isRefused ? [] : [["callTool", "t", {}]]);
+    expect(handlers.requests).toEqual(isRefused ? [] : [["callTool", "t", {}]]);
   });
 
   test.each<[JsonObject, string]>([
@@ -57,13 +57,13 @@ describe.each(REVISIONS)("a call in %s", (revision) => {
     const { handlers, error, status } = await call(revision, complete({ content: [] }), params);
     expect(error).toMatchObject({ code: -32602, data: { path } });
     expect(status).toBe(200);
-    expect(handlers.asked).toEqual([]);
+    expect(handlers.requests).toEqual([]);
   });
 
   test("of an unknown tool is invalid params", async () => {
     const { error, status, handlers } = await call(revision, complete({ content: [] }), { name: "other" });
     expect([status, error?.code, error?.message]).toEqual([200, -32602, "Unknown tool: other"]);
-    expect(handlers.asked).toEqual([]);
+    expect(handlers.requests).toEqual([]);
   });
 
   test("that ends in an error of the tool is a result", async () => {
@@ -130,8 +130,8 @@ describe.each(REVISIONS)("a call in %s", (revision) => {
   test("that needs an undeclared capability says so even when the tool says nothing", async () => {
     const data = { requiredCapabilities: { roots: {} } };
     const { result, error } = await call(revision, failure("missingCapability", undefined, data));
-    const said = era === "2026" ? error?.message : (result.content as { text: string }[])[0]?.text;
-    expect(said).toMatch(/capability/);
+    const text = era === "2026" ? error?.message : (result.content as { text: string }[])[0]?.text;
+    expect(text).toMatch(/capability/);
   });
 
   test("that fails otherwise is that error", async () => {
@@ -222,7 +222,7 @@ describe("header mirrors", () => {
     const handlers = mirrored();
     const { status, error, message } = await send("2026-07-28", args, header, handlers);
     expect([status, error?.code]).toEqual([400, -32020]);
-    expect(handlers.asked).toEqual([]);
+    expect(handlers.requests).toEqual([]);
     expectOfficial("2026-07-28", message, { direction: "server" });
   });
 

@@ -91,13 +91,15 @@ export function readerOf({ body }: Response) {
 }
 
 /** The authority answers no lease until `back` is called, as in a deployment of it or where its place fails. */
-export async function authorityAway({ object }: FreshTenant): Promise<{ back: () => void; asked: () => number }> {
-  let asked = 0;
+export async function authorityAway({
+  object,
+}: FreshTenant): Promise<{ back: () => void; requestCount: () => number }> {
+  let requestCount = 0;
   const back = await aroundCalls(object, (method, call) => {
     if (method !== "policy.lease") return call();
-    asked += 1;
+    requestCount += 1;
     throw new Error("Network connection lost.");
   });
   onTestFinished(back);
-  return { back, asked: () => asked };
+  return { back, requestCount: () => requestCount };
 }

@@ -35,10 +35,10 @@ export function upstreamAt(answer: Answering): string {
  * is a Durable Object: shared with the invocations that read the upstream, the next lease would now and then be lost to it.
  * `heard` gets the bodies that it was sent.
  */
-export function workerAt(worker: Pick<ReturnType<typeof createWorker>, "fetch">, heard: string[] = []): string {
+export function workerAt(worker: Pick<ReturnType<typeof createWorker>, "fetch">, requests: string[] = []): string {
   findFixture();
   return upstreamAt(async (request) => {
-    heard.push(await request.clone().text());
+    requests.push(await request.clone().text());
     return worker.fetch(request, env, createExecutionContext());
   });
 }

@@ -73,8 +73,8 @@ async function setup(document: TenantDocument = {}) {
   /** What so many at once are told, and how many leases that took. */
   const burst = async (tokens: readonly (string | undefined)[] = Array.from({ length: REQUESTS }, () => undefined)) => {
     const before = place.leases;
-    const told = await Promise.all(tokens.map(send));
-    return { leases: place.leases - before, told: [...new Set(told)] };
+    const statuses = await Promise.all(tokens.map(send));
+    return { leases: place.leases - before, statuses: [...new Set(statuses)] };
   };
   const leftMs = () => (peekPolicy(tenant.id)?.validUntil ?? 0) - Date.now();
   /** Moves the clock to where so much is left of the lease. */
@@ -176,8 +176,8 @@ describe("where many find a lease ended", () => {
     await send();
     until(0);
     place.before = () => scheduler.wait(ms);
-    const { leases, told } = await burst();
-    expect(told).toEqual([200]);
+    const { leases, statuses } = await burst();
+    expect(statuses).toEqual([200]);
     expect(leases).toBeLessThanOrEqual(3);
   });
 
@@ -199,8 +199,8 @@ describe("where many find a lease ended", () => {
       await scheduler.wait(20);
       throw new Error("away");
     };
-    const { leases, told } = await burst();
-    expect(told).toEqual([503]);
+    const { leases, statuses } = await burst();
+    expect(statuses).toEqual([503]);
     expect(leases).toBeLessThanOrEqual(3);
   });
 
@@ -210,8 +210,8 @@ describe("where many find a lease ended", () => {
     until(0);
     await createRpcClient(tenant.stub, policyStore).close(peekPolicy(tenant.id)?.created ?? "");
     place.before = () => scheduler.wait(60);
-    const { leases, told } = await burst();
-    expect(told.filter((status) => status !== 404 && status !== 401)).toEqual([]);
+    const { leases, statuses } = await burst();
+    expect(statuses.filter((status) => status !== 404 && status !== 401)).toEqual([]);
     expect(leases).toBeLessThanOrEqual(3);
   });
 
@@ -220,8 +220,8 @@ describe("where many find a lease ended", () => {
     const tokens = [await addKey(), await addKey(), await addKey(), await addKey(), await addKey()];
     for (const token of tokens) expect(await send(token)).toBe(200);
     until(0);
-    const { leases, told } = await burst(Array.from({ length: 10 }, () => tokens).flat());
-    expect(told).toEqual([200]);
+    const { leases, statuses } = await burst(Array.from({ length: 10 }, () => tokens).flat());
+    expect(statuses).toEqual([200]);
     expect(leases).toBeLessThanOrEqual(3);
   });
 
@@ -231,8 +231,8 @@ describe("where many find a lease ended", () => {
     for (const token of tokens) expect(await send(token)).toBe(200);
     await addKey();
     until(0);
-    const { leases, told } = await burst(Array.from({ length: 10 }, () => tokens).flat());
-    expect(told).toEqual([200]);
+    const { leases, statuses } = await burst(Array.from({ length: 10 }, () => tokens).flat());
+    expect(statuses).toEqual([200]);
     expect(leases).toBeLessThanOrEqual(3 * tokens.length);
   });
 });
@@ -241,8 +241,8 @@ describe("an isolate that does not know", () => {
   it("the tenant asks three times at most for fifty requests", async () => {
     const { place, burst } = await setup();
     place.before = () => scheduler.wait(60);
-    const { leases, told } = await burst();
-    expect(told).toEqual([200]);
+    const { leases, statuses } = await burst();
+    expect(statuses).toEqual([200]);
     expect(leases).toBeLessThanOrEqual(3);
   });
 
@@ -251,8 +251,8 @@ describe("an isolate that does not know", () => {
     const [known, added] = [await addKey(), await addKey()];
     expect(await send(known)).toBe(200);
     place.before = () => scheduler.wait(60);
-    const { leases, told } = await burst(Array.from({ length: REQUESTS }, () => added));
-    expect(told).toEqual([200]);
+    const { leases, statuses } = await burst(Array.from({ length: REQUESTS }, () => added));
+    expect(statuses).toEqual([200]);
     expect(leases).toBeLessThanOrEqual(3);
   });
 });
@@ -292,23 +292,23 @@ describe("while the authority is away", () => {
 
 it("nobody is refused by a lease that ended while it was asked who calls", async () => {
   const { id } = await servedTenant({ mode: "open", maxStalenessMs: 100, auth: { issuers: [] } });
-  let asked = 0;
+  let requestCount = 0;
   const who = async ({ principalResult }: { readonly principalResult: Principal | Failure }) => {
-    asked += 1;
-    if (asked > 1) return principalResult;
+    requestCount += 1;
+    if (requestCount > 1) return principalResult;
     await expect.poll(() => (peekPolicy(id)?.validUntil ?? 0) < Date.now(), { interval: 10 }).toBe(true);
     return failure("unauthorized");
   };
   const slow: BuiltInFeature = { name: "slow", resolvePrincipal: who };
   const mcp = createWorker({ features: [slow] });
   expect((await sendTo(mcp, id, { message: LIST })).status).toBe(200);
-  expect(asked).toBe(2);
+  expect(requestCount).toBe(2);
 });
 
 it("callers are let in though the authority takes longer than its leases last", { timeout: 60_000 }, async () => {
   const { place, burst } = await setup({ maxStalenessMs: 100 });
   place.before = () => scheduler.wait(300);
-  const { told, leases } = await burst(Array.from({ length: 50 }, () => undefined));
-  expect(told).toEqual([200]);
+  const { statuses, leases } = await burst(Array.from({ length: 50 }, () => undefined));
+  expect(statuses).toEqual([200]);
   expect(leases).toBeLessThan(20);
 });

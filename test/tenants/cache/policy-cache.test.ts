@@ -346,16 +346,16 @@ describe("keys in a snapshot", () => {
 
   it("are never the authority's tokens: only a hash leaves the isolate", async () => {
     const tenant = await made();
-    const asked: unknown[] = [];
+    const requests: unknown[] = [];
     const stub: TenantStub = {
       call: (...called) => {
-        asked.push(called);
+        requests.push(called);
         return tenant.stub.call(...called);
       },
     };
     await take({ ...tenant, stub }, { key: KEY });
-    expect(JSON.stringify(asked)).toContain(KEY.hash);
-    expect(JSON.stringify(asked)).not.toContain(KEY.cacheKey);
+    expect(JSON.stringify(requests)).toContain(KEY.hash);
+    expect(JSON.stringify(requests)).not.toContain(KEY.cacheKey);
   });
 });
 

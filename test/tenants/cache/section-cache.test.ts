@@ -14,26 +14,26 @@ const LARGE = 2 * 1024 * 1024;
 const FIT = 7;
 
 interface Stored {
-  readonly kept: string;
+  readonly key: string;
   readonly hash: string;
 }
 
 let made = 0;
 
 /** A tenant with one section of this, or of so many bytes, in KV. */
-async function stored(bytes: number | string, kept = `tenant-${(made += 1)}@2026`): Promise<Stored> {
+async function stored(bytes: number | string, key = `tenant-${(made += 1)}@2026`): Promise<Stored> {
   const body = typeof bytes === "number" ? new Uint8Array(bytes).fill(made) : new TextEncoder().encode(bytes);
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", body));
   const hash = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  await env.BODIES.put(sectionKey(kept, hash), body);
-  return { kept, hash };
+  await env.BODIES.put(sectionKey(key, hash), body);
+  return { key, hash };
 }
 
-const isHeld = ({ kept, hash }: Stored) => getCachedSection(kept, hash) !== undefined;
+const isHeld = ({ key, hash }: Stored) => getCachedSection(key, hash) !== undefined;
 
-async function load({ kept, hash }: Stored): Promise<void> {
+async function load({ key, hash }: Stored): Promise<void> {
   const place = {
-    storageKey: kept,
+    storageKey: key,
     bodies: env.BODIES,
     sections: (): RpcClient<SectionMethods> => expect.unreachable("it is in KV"),
   };

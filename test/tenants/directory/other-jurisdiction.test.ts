@@ -44,14 +44,14 @@ const world = {
   DirectoryObject: placed("DirectoryObject", exports.DirectoryObject),
 } as unknown as Env;
 
-interface Asked {
+interface SentRequest {
   readonly status: number;
   readonly text: string;
   readonly calls: readonly string[];
 }
 
 /** What the isolate does for one request; `DirectoryObject names-3` as `DirectoryObject`. */
-async function ask(tenant: string, method = "ping", key?: string): Promise<Asked> {
+async function ask(tenant: string, method = "ping", key?: string): Promise<SentRequest> {
   calls = [];
   const authorization = key === undefined ? {} : { authorization: `Bearer ${key}` };
   const headers = { "content-type": "application/json", ...authorization };

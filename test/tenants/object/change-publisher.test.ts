@@ -255,8 +255,8 @@ describe("a sending that failed", () => {
       await methods.flush();
       ways.cut.clear();
       await ring();
-      const told = (await listener.next()) as ChangeEvent;
-      expect(told.after).toBeGreaterThan(known);
+      const change = (await listener.next()) as ChangeEvent;
+      expect(change.after).toBeGreaterThan(known);
       expect(methods.listen(known).all).toBe(true);
       log.updated("note:on", false);
       expect(await listener.next()).toEqual(event({ version: 12_001, after: 12_000, updated: ["note:on"] }));

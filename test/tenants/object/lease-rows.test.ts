@@ -89,9 +89,9 @@ describe("a lease of who has everything", () => {
   /** As an isolate asks that was just told all there is. */
   const knowing = ({ methods }: OnBench): LeaseRequest => {
     const ask = { ...KEYED, keyHash: null, endedAfter: null };
-    const told = methods.lease(ask) as GrantedLease;
-    const version = { number: told.version, created: told.created };
-    return { ...ask, version, ring: keyIdsOf(told.ring), endedAfter: told.endedSessions?.cursor ?? null };
+    const lease = methods.lease(ask) as GrantedLease;
+    const version = { number: lease.version, created: lease.created };
+    return { ...ask, version, ring: keyIdsOf(lease.ring), endedAfter: lease.endedSessions?.cursor ?? null };
   };
 
   it("says that nothing has changed, each time", async () => {

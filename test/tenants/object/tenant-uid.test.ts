@@ -99,23 +99,23 @@ describe("a call that the platform lost", () => {
 
   /** An object whose first stub fails; `asked`: what each stub was asked for. */
   function failing(error: Error) {
-    const asked: string[] = [];
+    const requests: string[] = [];
     let stubs = 0;
     const find = () => {
       const number = (stubs += 1);
       return keeperOf((method, args) => {
-        asked.push(`${number} ${method} ${args.join()}`);
+        requests.push(`${number} ${method} ${args.join()}`);
         if (number === 1) throw error;
         return { value: "answer" };
       });
     };
-    return { stub: createTenantStub(find, "one"), asked };
+    return { stub: createTenantStub(find, "one"), requests };
   }
 
   it("is made once more, by a new stub, where it is idempotent", async () => {
-    const { stub, asked } = failing(lost);
+    const { stub, requests } = failing(lost);
     expect(await stub.call("sums.add", [1, 2], true)).toBe("answer");
-    expect(asked).toEqual(["1 sums.add one,1,2", "2 sums.add one,1,2"]);
+    expect(requests).toEqual(["1 sums.add one,1,2", "2 sums.add one,1,2"]);
   });
 
   it.each([
@@ -123,9 +123,9 @@ describe("a call that the platform lost", () => {
     ["one that an object has too much of", overloaded, true],
     ["one that the code failed", new Error("a mistake"), true],
   ])("is not made again: %s", async (_what, error, isIdempotent) => {
-    const { stub, asked } = failing(error);
+    const { stub, requests } = failing(error);
     await expect(stub.call("sums.add", [], isIdempotent)).rejects.toBe(error);
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 });
 
