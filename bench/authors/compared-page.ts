@@ -1,4 +1,4 @@
-// Owns docs/compared.md: what `npm run compare` found, as a page.
+// docs/compared.md: what `npm run compare` found, as a page.
 
 import { MISTAKES, type Product } from "./mistakes.ts";
 import { PRODUCTS, type Finding } from "./products.ts";

@@ -1,4 +1,4 @@
-// Owns starting a server of an author's and calling its tool: whether a mistake is found at its start, by a call, or by
+// Starts an author's server and calls its tool: whether a mistake is found at its start, by a call, or by
 // nobody; and how long a change takes to be called.
 
 import { spawn, type ChildProcess } from "node:child_process";

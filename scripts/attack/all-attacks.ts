@@ -1,4 +1,4 @@
-// Owns which attacks there are. Those that look at times and memory come last, each by itself.
+// Which attacks there are. Those that look at times and memory come last, each by itself.
 
 import { badIntent } from "./bad-intent.ts";
 import { brakes, roles } from "./brakes.ts";

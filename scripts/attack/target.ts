@@ -1,5 +1,4 @@
-// Owns how attacks speak to what they attack: over HTTP alone, with the tokens that anybody of their role would have.
-// Refuses to know what is inside.
+// How attacks speak to what they attack: over HTTP alone, with the tokens that anybody of their role would have.
 
 import { request } from "node:http";
 import { connect } from "node:net";

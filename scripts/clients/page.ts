@@ -1,5 +1,5 @@
-// Owns docs/clients-tried.md: what was seen of every build, what a client cannot do by itself and why, and what people are told
-// who have a wrong key. Refuses to be written of a run in which a cell was wrong.
+// docs/clients-tried.md: what was seen of every build, what a client cannot do by itself and why, and what people are
+// told who have a wrong key.
 
 import { STEPS, type Build } from "./builds.ts";
 import { isWrong, type Tried } from "./try-build.ts";

@@ -1,5 +1,4 @@
-// Owns one build's try: tenants of its own, a process of its own, and a time by which it is over. Refuses to judge beyond what
-// the process says: what is missing is a failure.
+// One build's try: tenants of its own, a process of its own, and a time by which it is over.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";

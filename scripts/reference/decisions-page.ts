@@ -1,4 +1,4 @@
-// Owns docs/decisions.md: each decision by its number and title.
+// docs/decisions.md: each decision by its number and title.
 
 import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";

@@ -1,5 +1,3 @@
-// The client of the admin API in a Worker: what it sends is what each endpoint takes, and a refusal says what is wrong.
-
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { adminClient, AdminError, type AdminAnswer } from "../../src/admin/admin-client.ts";
 import { adminEnv, appOf, newTenant, ORIGIN, ROOT } from "../support/workerd/admin.ts";

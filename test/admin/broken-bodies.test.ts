@@ -1,5 +1,4 @@
-// A body that is no JSON may be a secret, or hold one: wherever it breaks, and whichever route it was sent to, the answer has no
-// piece of it.
+// A body that is not JSON may be a secret or hold one.
 
 import { expect, it } from "vitest";
 import type { Infer, Problem } from "../../src/admin/contract.ts";

@@ -1,5 +1,4 @@
-// No cache keeps what the admin API says, whoever asked and whatever came of it. `ask` holds each answer of every other test
-// to the same; here are all routes, and what is no route.
+// Every answer of the other tests is checked by `ask`; here are all routes, and paths without a route.
 
 import { expect, it } from "vitest";
 import { ROUTES } from "../../src/admin/routes/all-routes.ts";

@@ -1,5 +1,5 @@
-// The platform drops whatever a request does once its client has gone, unless it was told to wait. A write of several steps
-// would stop between two of them.
+// The platform drops the rest of a request when its client disconnects, unless the request was told to wait: a write of
+// several steps would stop between two of them.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";

@@ -1,5 +1,4 @@
-// Tenants that the author's function declares, as operators meet them: what they write lies on top, what they block everywhere is
-// blocked there, and nobody makes another of the name.
+// Tenants that the author's function declares.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";

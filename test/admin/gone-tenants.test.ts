@@ -1,5 +1,5 @@
-// A tenant that the author's function knew and knows no more: operators see that it is gone, and delete what it kept. Nobody is
-// served meanwhile. Whose row comes back before that is who they were; who comes after it is another tenant.
+// Tenants that the author's function no longer declares: operators see them and delete what is stored. A tenant that is
+// declared again first is the same one; later it is another.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";

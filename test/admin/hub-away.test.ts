@@ -1,5 +1,4 @@
-// Whoever is answered that something was withdrawn may take it that streams ended, too: while a hub of the tenant is away, the
-// answer is 503, and the same again is answered as before when it is back.
+// An acknowledged withdrawal means that streams ended, too. While a hub of the tenant is away, the answer is 503.
 
 import { runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";

@@ -1,5 +1,3 @@
-// What a tenant's document limits, held wherever it could be passed: by callers, by operators and by the tenant's own tools.
-
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";

@@ -1,5 +1,3 @@
-// Whether a tenant is suspended, as the list of tenants says: its own object tells the directory, until it has arrived.
-
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { directoryOf } from "../../src/tenants/directory/directory-stub.ts";

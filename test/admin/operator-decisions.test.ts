@@ -1,5 +1,5 @@
-// Every write of the admin API, by a tenant's own administrator, with bodies made of the API's own description: whatever
-// an operator decided about the tenant before stands afterwards. A new route or member is tried without being listed.
+// A tenant-admin sends every write of the admin API, with bodies made from its schema. A new route or member is tried
+// without being listed here.
 
 import { sample } from "fast-check";
 import { expect, it } from "vitest";

@@ -1,6 +1,3 @@
-// A customer makes the key that they have anew, with the key itself: nobody else can, no more than once a day, and nobody gets
-// rid of a suspension so.
-
 import { expect, it } from "vitest";
 import { createKey } from "../../src/auth/api-key.ts";
 import type { CreatedKey, Infer } from "../../src/admin/contract.ts";

@@ -1,4 +1,4 @@
-// Owners' tokens in the Worker's variables: one that could be guessed opens nothing, and whoever set it is told why.
+// An owner token that could be guessed is refused, and the log says why.
 
 import { describe, expect, it } from "vitest";
 import { tokenWeakness } from "../../src/admin/owner-tokens.ts";

@@ -1,5 +1,3 @@
-// What every route shares: how bodies are read, what is said about what cannot be, and what is never said.
-
 import { describe, expect, it } from "vitest";
 import { adminEnv, adminOptions, appOf, ask, newTenant, ORIGIN, ROOT, rules, send } from "../support/workerd/admin.ts";
 

@@ -1,5 +1,5 @@
-// A base is read while a rollout brings a new one, or while another write of the tenant goes on: afterwards no tenant that extends
-// it has what it was. The request is held at each moment at which it calls an object, before the call and after its answer.
+// A base is read during a rollout of it, or during another write to the tenant. The request is held at each call to an
+// object, before the call and after its answer.
 
 import { exports } from "cloudflare:workers";
 import { expect, it } from "vitest";

@@ -1,5 +1,4 @@
-// Objects whose clock is half a minute ahead of that of the machine that answers, or behind it: what takes something away is
-// acknowledged when the last lease has ended, not when another machine's clock says so.
+// Clocks of objects are half a minute ahead or behind. A withdrawal is acknowledged when the last lease has ended.
 
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished } from "vitest";

@@ -1,5 +1,5 @@
-// What a tenant's own administrator learns of the rest of the platform: nothing. Every route of the description is asked with
-// bodies made from its schema, and no answer has what was planted with others, nor does it tell others from nobody.
+// Every route of the API is sent bodies made from its schema; no answer shows what was planted at other tenants, or
+// whether they exist.
 
 import * as fc from "fast-check";
 import { beforeAll, expect, it } from "vitest";

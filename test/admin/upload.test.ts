@@ -1,5 +1,3 @@
-// What an isolate holds of bodies at a time.
-
 import { afterEach, expect, it, vi } from "vitest";
 import { readUpload } from "../../src/admin/upload.ts";
 import { MAX_RESERVED_BYTES, STALE_AFTER_MS } from "../../src/tenants/cache/memory-budget.ts";

@@ -1,6 +1,3 @@
-// What the admin API says about what it is sent: each broken rule under the path of its member, and the same verdict as the
-// validator of tools, which knows JSON Schema and nothing of the contract.
-
 import { constantFrom, record, sample, type Arbitrary } from "fast-check";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import type { ZodType } from "zod";

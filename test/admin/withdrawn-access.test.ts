@@ -1,4 +1,4 @@
-// Access that is taken away is gone when the operator is told so: for every member of a document that can take it.
+// Every member of a document that can withdraw access: access is gone when the answer comes.
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";

@@ -1,5 +1,3 @@
-// Tools that are listed under another name than policy has for them, because clients would refuse that one.
-
 import { describe, expect, it } from "vitest";
 import type { RequestScope } from "../../src/handlers/request-scope.ts";
 import { defineTool } from "../../src/handlers/tool.ts";

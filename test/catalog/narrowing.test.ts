@@ -1,5 +1,3 @@
-// What a person left out when they let a client in is as if it were not there, under whichever name.
-
 import { describe, expect, it } from "vitest";
 import { defineTool } from "../../src/handlers/tool.ts";
 import { createView, type ViewOptions, type View } from "../../src/catalog/view.ts";

@@ -1,5 +1,3 @@
-// What sources are told of one stream: an interest for as long as it lasts, and none after it was left.
-
 import { expect, it } from "vitest";
 import { SourceSubscriptions } from "../../src/catalog/source-subscriptions.ts";
 import type { RequestScope } from "../../src/handlers/request-scope.ts";

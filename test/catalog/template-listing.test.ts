@@ -1,6 +1,3 @@
-// Templates that list: one list with what is in code and what is stored, whatever the author's function gives, and however
-// long it takes.
-
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   defineResource,

@@ -1,5 +1,3 @@
-// The sources that every tenant has, held against what a source promises: code, and what is stored.
-
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { definePrompt } from "../../src/handlers/prompt.ts";

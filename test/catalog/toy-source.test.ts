@@ -1,5 +1,5 @@
-// A third source beside code and storage, as a feature brings one: a tool, a prompt, a template and a shelf whose list fails.
-// Everything that a tenant's own things can is done with it, and nothing in the Worker knows that it is there.
+// A source as a feature brings one, which nothing in the Worker knows: a tool, a prompt, a template and a resource list
+// that fails.
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";

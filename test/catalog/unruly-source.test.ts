@@ -1,5 +1,4 @@
-// Sources of features that do not keep what a source promises: they take no name and no place that is not theirs, and what
-// they offer beside that is served.
+// Sources that break the contract of sources.
 
 import { describe, expect, it } from "vitest";
 import { defineTool } from "../../src/handlers/tool.ts";

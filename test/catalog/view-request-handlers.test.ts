@@ -1,5 +1,3 @@
-// A tenant's own things as a backend: the contract of all backends, and what is special where code and storage meet.
-
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { ViewRequestHandlers } from "../../src/catalog/view-request-handlers.ts";

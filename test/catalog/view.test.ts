@@ -1,6 +1,3 @@
-// What one principal sees of a tenant in one profile: what is listed, under which names, what can still be called, and
-// what is as if it were not there.
-
 import { describe, expect, it } from "vitest";
 import { definePrompt } from "../../src/handlers/prompt.ts";
 import { defineResource, defineTemplate } from "../../src/handlers/resource.ts";

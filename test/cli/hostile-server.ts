@@ -1,4 +1,4 @@
-// Owns a server that is out to harm whoever prints what it says: an admin API and an MCP endpoint whose every text, whatever
+// A server that is out to harm whoever prints what it says: an admin API and an MCP endpoint whose every text, whatever
 // member it stands in, is changed by the test.
 
 import { createServer } from "node:http";

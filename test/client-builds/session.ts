@@ -1,5 +1,5 @@
-// Owns what every client build is asked to do, step by step, and what it says of each: one process a build, its task as JSON in
-// the first argument, its answer as JSON on the last line. Refuses to know any client: a driver hands it a connection.
+// What every client build is asked to do, step by step, and what it says of each: one process a build, its task as JSON
+// in the first argument, its answer as JSON on the last line.
 
 import { setTimeout as wait } from "node:timers/promises";
 

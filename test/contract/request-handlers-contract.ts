@@ -1,4 +1,4 @@
-// Owns what every `Backend` promises to the protocol, whatever it serves from. A test file gives its own backend, filled
+// What every `Backend` promises to the protocol, whatever it serves from. A test file gives its own backend, filled
 // with the things below under whatever names it lists them, and runs this suite.
 
 import { beforeAll, describe, expect, it } from "vitest";

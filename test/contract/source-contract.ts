@@ -1,4 +1,4 @@
-// Owns what every `Source` promises to the one who composes sources, whatever it offers from. A test file gives its own
+// What every `Source` promises to the one who composes sources, whatever it offers from. A test file gives its own
 // source with a host for it, and runs this suite.
 
 import { beforeAll, describe, expect, it } from "vitest";

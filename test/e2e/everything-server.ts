@@ -1,5 +1,5 @@
-// Owns a server made with the official SDK v1 that offers one of everything, under the names of the conformance fixture: with
-// sessions, without them, or over HTTP+SSE of 2024-11-05. Real HTTP on the loopback interface. Refuses assertions.
+// A server made with the official SDK v1 that offers one of everything, under the names of the conformance fixture:
+// with sessions, without them, or over HTTP+SSE of 2024-11-05. Real HTTP on the loopback interface.
 
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";

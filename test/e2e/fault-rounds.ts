@@ -1,5 +1,4 @@
-// Owns a tenant whose one upstream does everything that upstreams do wrong, one after the other, as often as a test wants.
-// Refuses to say how each is answered, beyond that it is answered: test/e2e/gateway-faults.test.ts does.
+// A tenant whose one upstream does everything that upstreams do wrong, one after the other, as often as a test wants.
 
 import { expect } from "vitest";
 import type { FixtureAdmin } from "../support/fixture-admin.ts";

@@ -1,5 +1,5 @@
-// Owns everything that can be under way in a tenant while it is deleted and made again: calls, streams, uploads, parked
-// questions and admin writes, each begun and left to be finished later. Refuses to judge what came of it.
+// Everything that can be under way in a tenant while it is deleted and made again: calls, streams, uploads, parked
+// questions and admin writes, each begun and left to be finished later.
 
 import { openEvents } from "../support/event-reader.ts";
 import { client2025, client2026, post, type Json } from "../support/mcp-client.ts";

@@ -1,5 +1,3 @@
-// What a cache between a client and the Worker may keep: nothing of an answer, and of a stream not even the right to change it.
-
 import { beforeAll, describe, expect, test } from "vitest";
 import { TENANT_HOST } from "../../scripts/fixture-server.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";

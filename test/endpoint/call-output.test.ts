@@ -1,5 +1,5 @@
-// What a connection that is gone means to the handler behind it in each era, by a clock that the test moves: half a minute is
-// too long to wait for. What is told over the wire is in streaming.test.ts and era-2025/.
+// What a disconnect means to a handler in each era, with a manual clock: half a minute is too long to wait. Cases over
+// the wire are in streaming.test.ts and era-2025/.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { EventLog } from "../../src/endpoint/call-output.ts";

@@ -1,4 +1,4 @@
-// What clients that people use were seen to send, each answered as docs/clients-in-the-wild.md says.
+// Requests that clients in use were seen to send, answered as docs/clients-in-the-wild.md says.
 
 import { beforeAll, expect, test } from "vitest";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";

@@ -1,5 +1,3 @@
-// The SSE that a Worker holds, alone: what it writes, and what bounds it in silence, in age and in bytes that nobody reads.
-
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { GAUGES } from "../../src/telemetry/gauges.ts";
 import { encodeEvent, EventStream, type EventStreamOptions } from "../../src/endpoint/event-stream.ts";

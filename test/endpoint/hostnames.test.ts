@@ -1,4 +1,5 @@
-// Hostnames: a tenant's own, `{tenant}.HOST` or one it claimed, is for its endpoint alone; any other is the Worker's.
+// A tenant's own hostname, `{tenant}.HOST` or one that it claimed, serves its endpoint alone; any other is the
+// Worker's.
 
 import { beforeAll, describe, expect, test } from "vitest";
 import { ADMIN_TOKEN, TENANT_HOST } from "../../scripts/fixture-server.ts";

@@ -1,6 +1,3 @@
-// API keys over the wire: who gets in, who does not and what they are told, and that nobody without a key can tell a
-// protected tenant from a name that does not exist.
-
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { tamper } from "../support/tamper.ts";
 import { bearer, fixtureAdmin, type MadeKey } from "../support/fixture-admin.ts";

@@ -1,5 +1,3 @@
-// Which revision is spoken: by initialize, by a session, by header, by _meta, or by nothing at all.
-
 import { describe, expect, test } from "vitest";
 import { tamper } from "../support/tamper.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";

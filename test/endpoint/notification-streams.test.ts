@@ -1,5 +1,4 @@
-// Notification streams over the wire: GET with a session in era 2025, subscriptions/listen in era 2026. What is told is what
-// was asked for, as far as it may be seen, and nothing is missed; who may listen no more is told nothing.
+// GET with a session in era 2025, subscriptions/listen in era 2026.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
 
 import { describe, expect, test, vi } from "vitest";

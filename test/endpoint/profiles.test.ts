@@ -1,6 +1,3 @@
-// Profiles, retired names, suspensions and blocks over the wire: everything that a profile answers is computed on its
-// view, and what the view hides answers like what never was.
-
 import { beforeAll, describe, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";

@@ -1,5 +1,3 @@
-// `requestState` continues exactly the request it was given to: whatever else comes with it is refused.
-
 import { describe, expect, test } from "vitest";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { client2026, post, type Json } from "../support/mcp-client.ts";

@@ -1,5 +1,3 @@
-// Resources over the wire: what is stored is listed, read, completed and found, in both eras alike.
-
 import { beforeAll, describe, expect, test } from "vitest";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { client2026, mcpClient, ERAS, type Client, type Json } from "../support/mcp-client.ts";

@@ -1,6 +1,3 @@
-// How an answer travels: JSON until there is something to say before it, then a stream that ends with it; and what a
-// closed connection or a time limit means to the handler behind it.
-
 import { describe, expect, test } from "vitest";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { client2025, client2026, ERAS, post, type Json } from "../support/mcp-client.ts";

@@ -1,4 +1,4 @@
-// Owns the words that the servers of this folder have in common.
+// The words that the servers of this folder have in common.
 
 const WORDS = ["test", "testing", "tested", "word"];
 export const TEXTS = ["one", "two", "three"];

@@ -1,4 +1,4 @@
-// Owns a server of the official SDK v2 that offers one of everything. Refuses to serve it: others do, each in its way.
+// A server of the official SDK v2 that offers one of everything.
 import { completable, McpServer, ResourceTemplate } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import { TEXTS, wordsLike } from "./fixed-texts.ts";

@@ -1,5 +1,5 @@
-// Owns the tenant `federated` that the founding documents' messages meet: its upstreams are servers of this process, as
-// the documents describe them. Refuses to be there longer than the file that asks for it.
+// The tenant `federated` that the founding documents' messages meet: its upstreams are servers of this process, as the
+// documents describe them.
 
 import { createServer } from "node:net";
 import { once } from "node:events";

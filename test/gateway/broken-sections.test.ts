@@ -1,6 +1,3 @@
-// What an isolate may meet where it keeps what was read of an upstream: nothing that is JSON, or JSON of another shape, as
-// another release may write it. Everything else of the tenant is served, and that one upstream is said to be away.
-
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { sectionPlace } from "../../src/deployment/leased-sections.ts";

@@ -1,5 +1,3 @@
-// What an upstream asks, in the words of the client's revision, and what the upstream is answered.
-
 import { describe, expect, it } from "vitest";
 import { Deadline } from "../../src/gateway/call-deadline.ts";
 import { createQuestionHandler, toUpstreamCapabilities } from "../../src/gateway/forward-question.ts";

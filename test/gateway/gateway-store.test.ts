@@ -1,5 +1,3 @@
-// What a tenant's authority decides about upstreams: one reader at a time, when it is read next, and whose a URI is.
-
 import { describe, expect, it } from "vitest";
 import { CLAIM_MS, gatewayStore, type GatewayMethods, type RefreshResult } from "../../src/gateway/gateway-store.ts";
 import { policyStore } from "../../src/tenants/object/policy-store.ts";

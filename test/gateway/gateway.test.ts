@@ -1,6 +1,3 @@
-// A tenant with upstreams, as its clients meet it: what is listed, how it is called, and what is said of an upstream
-// that does not work.
-
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";

@@ -1,5 +1,4 @@
-// An upstream of which nobody knows yet what it lists: whoever could see nothing of it, whatever that is, is told the same as
-// where there is none.
+// An upstream whose lists are not known yet: a caller who may see nothing of it gets the same answer as without it.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";

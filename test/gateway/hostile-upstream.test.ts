@@ -1,5 +1,4 @@
-// What an upstream sends that no client of ours should notice: JSON over several lines, notifications without end, numbers
-// that JSON cannot write, sessions that begin at the same moment.
+// JSON over several lines, endless notifications, numbers beyond JSON, sessions that begin at the same moment.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";

@@ -1,5 +1,4 @@
-// The authority after a later release was rolled back: its tables have columns that this one does not know. What is written
-// to them is written all the same.
+// A rollback: the tables have columns that this release does not know, and writes still work.
 
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";

@@ -1,5 +1,3 @@
-// Whoever listens to a tenant hears of what its upstreams list by now, without asking again.
-
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";

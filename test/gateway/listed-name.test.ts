@@ -1,4 +1,4 @@
-// The names of what upstreams offer, as properties over generated catalogs.
+// Properties over generated catalogs.
 
 import { array, assert, constantFrom, oneof, property, string, tuple, uniqueArray } from "fast-check";
 import { describe, expect, inject, it } from "vitest";

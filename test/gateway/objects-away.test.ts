@@ -1,5 +1,5 @@
-// Calls while the tenant's authority does not answer as it should: for every call that is made to it on the way, and every
-// way in which that fails. What the caller is told comes in time, and says no more went wrong than did.
+// Every call to the tenant's object on the way fails in every way. The caller gets an answer in time, which says no
+// more than what failed.
 
 import { env, exports } from "cloudflare:workers";
 import { expect, it } from "vitest";

@@ -1,5 +1,3 @@
-// What is read of an upstream that lists as it likes: everything, or what is left out with its reason.
-
 import { describe, expect, it } from "vitest";
 import {
   causesOfGaps,

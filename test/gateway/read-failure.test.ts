@@ -1,6 +1,3 @@
-// What operators are told of an upstream beside why it could not be read: where a redirect led, a host and nothing else of it, or
-// the server's words.
-
 import { expect, it } from "vitest";
 import { causeOf, operatorDetail } from "../../src/gateway/read-failure.ts";
 import type { Fault } from "../../src/mcp-client/fault.ts";

@@ -1,5 +1,4 @@
-// Reading an upstream, with every call that it makes to an object or to KV failing once: before anything was done, and
-// after, when only the answer is lost. Whatever is left, the next reading puts right, and nothing says what is not so.
+// Every call to an object or to KV during a refresh fails once, before its effect and after it.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";

@@ -1,6 +1,3 @@
-// When an isolate asks which upstreams are due: no more often than it must, whatever the authority's clock says, and what
-// it was told to read it reads, whatever else goes wrong.
-
 import { expect, it } from "vitest";
 import type { RefreshContext } from "../../src/deployment/deployment.ts";
 import { refreshDueUpstreams } from "../../src/gateway/refresh-scheduler.ts";

@@ -1,5 +1,3 @@
-// An upstream that refuses an old secret is read as soon as there is a new one, however late its turn would have been.
-
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";

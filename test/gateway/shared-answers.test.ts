@@ -1,5 +1,4 @@
-// What an upstream says that anybody may be shown: anybody who may ask the upstream. Whoever asks here has the upstream's
-// answer through a view, so what stands between them must not keep it for others.
+// An upstream's answers that are public among its own callers are not public here: a view stands between.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";

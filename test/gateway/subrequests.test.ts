@@ -1,4 +1,4 @@
-// What reading an upstream costs in requests: as docs/gateway-calls.md says it, for plans that allow few of them.
+// The requests that a refresh costs, as docs/gateway-calls.md says, for plans with few subrequests.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";

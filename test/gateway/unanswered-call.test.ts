@@ -1,5 +1,4 @@
-// A call that finds no connection has its upstream read soon: who looks after upstreams sees in lists, in the state and in
-// the log that it is gone, and not only when it would have been read anyway.
+// A call without a connection marks its upstream for a refresh, so that lists, state and log show the outage soon.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";

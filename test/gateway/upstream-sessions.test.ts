@@ -1,5 +1,3 @@
-// Whose sessions at upstreams an isolate lets go of when it holds as many as it may.
-
 import { describe, expect, it } from "vitest";
 import { acquireLink, type PooledSessionOwner } from "../../src/gateway/sessions/session-pool.ts";
 import { SYSTEM_CLOCK } from "../../src/mcp-client/clock.ts";

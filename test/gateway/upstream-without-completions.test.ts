@@ -1,5 +1,4 @@
-// The gateway says to every client that it completes, whichever upstreams a tenant has: one that does not is no error of the
-// client's, and is not asked.
+// The gateway declares completions for all upstreams; an upstream without them is not asked.
 
 import { describe, expect, it } from "vitest";
 import { createWorker, gateway } from "../../src/tenantry.ts";

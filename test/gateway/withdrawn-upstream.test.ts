@@ -1,5 +1,4 @@
-// What was taken away while an upstream let a call wait: whatever the call asks for, and whatever was taken away, the
-// upstream is asked for nothing more. A server that must not hear anything any more can be slow on purpose.
+// A server that must not get a request any more can be slow on purpose: access is withdrawn during each kind of wait.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";

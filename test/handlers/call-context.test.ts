@@ -1,5 +1,3 @@
-// `ctx`: what a handler may use, and that it is its own tenant's.
-
 import { describe, expect, it, vi } from "vitest";
 import { CallContext } from "../../src/handlers/call-context.ts";
 import type { RequestScope } from "../../src/handlers/request-scope.ts";

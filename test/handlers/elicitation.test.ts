@@ -1,5 +1,3 @@
-// What a person accepted comes to the handler as the author's schema reads it.
-
 import { expect, expectTypeOf, it } from "vitest";
 import * as z from "zod";
 import { CallContext } from "../../src/handlers/call-context.ts";

@@ -1,5 +1,3 @@
-// Questions by replay: the handler runs again with the answers so far, and nobody can answer for another question.
-
 import { describe, expect, it } from "vitest";
 import type { IdempotencyStore } from "../../src/handlers/idempotency.ts";
 import { MissingCapabilityError, ReplayElicitor, type ReplayState } from "../../src/handlers/elicitor.ts";

@@ -1,4 +1,4 @@
-// What TypeScript knows of a value from its JSON Schema: the types that a handler's arguments have. `tsc` is the judge.
+// Types only: `tsc` checks this file.
 
 import { expect, expectTypeOf, it } from "vitest";
 import type { FromJsonSchema } from "../../src/handlers/json-schema-type.ts";

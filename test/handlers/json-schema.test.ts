@@ -1,5 +1,3 @@
-// Plain JSON Schema: what is wrong is said by path and rule, nothing is fetched, and no value or schema costs without bound.
-
 import { describe, expect, it } from "vitest";
 import { applyDefaults, compileJsonSchema } from "../../src/handlers/json-schema.ts";
 import { MAX_VIOLATIONS } from "../../src/handlers/schema-keywords.ts";

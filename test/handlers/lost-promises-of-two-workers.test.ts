@@ -1,4 +1,4 @@
-// Where two Workers share an isolate, only the hook of the first heard of a promise that was rejected outside of calls.
+// In an isolate of two Workers, only the first Worker's hook saw promises that were rejected outside of calls.
 
 import { afterEach, expect, test, vi } from "vitest";
 

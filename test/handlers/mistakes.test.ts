@@ -1,4 +1,4 @@
-// Definitions that cannot be served: each is refused where it is written, with the tool, the member and the rule.
+// Every refusal names the tool, the member and the rule.
 
 import * as v from "valibot";
 import { describe, expect, it } from "vitest";

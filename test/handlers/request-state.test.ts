@@ -1,5 +1,3 @@
-// `requestState`: who holds it can continue exactly the call it was made for, for an hour, and learn nothing from it.
-
 import { describe, expect, it } from "vitest";
 import type { ReplayState } from "../../src/handlers/elicitor.ts";
 import {

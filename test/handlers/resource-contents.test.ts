@@ -1,5 +1,3 @@
-// What `read` may give: bytes in every form that a Worker has them, with a type and `_meta` of their own, bounded.
-
 import { describe, expect, it } from "vitest";
 import type { ReadReturn } from "../../src/handlers/resource-contents.ts";
 import { defineResource, defineTemplate } from "../../src/handlers/resource.ts";

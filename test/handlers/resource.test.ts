@@ -1,5 +1,3 @@
-// Resources and templates in code: names that nobody could ask for are refused at definition.
-
 import { callOf, requestScopeOf } from "../support/workerd/calls.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 import { describe, expect, it } from "vitest";

@@ -1,5 +1,3 @@
-// One call of a handler from start to outcome: what the client is told, what the operator is told, what was done once.
-
 import { describe, expect, it } from "vitest";
 import { runHandlerCall, type RunOptions } from "../../src/handlers/run-handler-call.ts";
 import type { UntypedContext } from "../../src/handlers/context.ts";

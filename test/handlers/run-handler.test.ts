@@ -1,5 +1,3 @@
-// The ends of a handler: exactly one each, with no timer left behind and nothing unhandled.
-
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { LATEST_2025 } from "../../src/protocol/revisions.ts";
 import { ReplayElicitor } from "../../src/handlers/elicitor.ts";

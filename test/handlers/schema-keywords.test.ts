@@ -1,4 +1,4 @@
-// Each keyword of JSON Schema, and schemas that nobody thought of: the referee is the library's own validator.
+// The library's own validator is the reference.
 
 import { Validator, type Schema, type SchemaDraft } from "@cfworker/json-schema";
 import * as fc from "fast-check";

@@ -1,6 +1,3 @@
-// Questions that travel on the call's stream: the handler waits, is asked again for what does not fit, and runs again
-// from what was answered and kept when whoever waited is gone.
-
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Question } from "../../src/handlers/question.ts";
 import type { IdempotencyStore } from "../../src/handlers/idempotency.ts";

@@ -1,5 +1,3 @@
-// A tool is checked when it is defined, and the error names the tool and the rule.
-
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { defineTool } from "../../src/handlers/tool.ts";

@@ -1,5 +1,5 @@
-// Owns asking a server for everything that it offers, through one of the official clients: every list, every tool, resource,
-// template, prompt and completion, with arguments made from what is listed. Refuses to judge: two surveys are compared.
+// Asks a server for everything that it offers, through one of the official clients: every list, every tool, resource,
+// template, prompt and completion, with arguments made from what is listed.
 
 import type { Client as ClientV2 } from "@modelcontextprotocol/client";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";

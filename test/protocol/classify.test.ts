@@ -1,5 +1,3 @@
-// The ladder as a table: what each inbound message is taken for, by body and headers alone, and in which order the
-// reasons to refuse it are looked at.
 import { describe, expect, test } from "vitest";
 import { classify, MAX_BATCH, type Classified, type InboundHeaders } from "../../src/protocol/classify.ts";
 import { errorCode, errorStatus } from "../../src/protocol/errors.ts";

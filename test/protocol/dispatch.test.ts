@@ -1,4 +1,3 @@
-// Which methods exist in each era, and what a result looks like on the wire: stamps, caching hints, `_meta`, questions.
 import { describe, expect, test } from "vitest";
 import { SerializedResult, type CallOutcome, type Complete } from "../../src/protocol/call-outcome.ts";
 import { dispatch, encodeOutcome, encodeFailure } from "../../src/protocol/dispatch.ts";

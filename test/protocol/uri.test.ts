@@ -1,4 +1,3 @@
-// The one normal form of a resource URI: which spellings are the same name, and which are no name at all.
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MAX_URI_BYTES, parseUri } from "../../src/protocol/uri.ts";

@@ -1,5 +1,5 @@
-// Owns a notification stream on a real hub and a real authority, with everything about it that a test may change while it is
-// open, hold up and read. Refuses assertions.
+// A notification stream on a real hub and a real authority, with everything about it that a test may change while it is
+// open, hold up and read.
 
 import { exports } from "cloudflare:workers";
 import { SYSTEM_CLOCK } from "../../src/mcp-client/clock.ts";

@@ -1,5 +1,5 @@
-// Owns a clock for tens of thousands who wait at once, and dice that fall the same way each time: nobody sleeps, and
-// what is due in the same millisecond happens in it.
+// A clock for tens of thousands who wait at once, and dice that fall the same way each time: nobody sleeps, and what is
+// due in the same millisecond happens in it.
 
 import type { Clock } from "../../src/mcp-client/clock.ts";
 

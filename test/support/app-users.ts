@@ -1,4 +1,4 @@
-// Owns a running app with users of its own, in which tenantry is mounted, and asking it as one of them. Refuses assertions.
+// A running app with users of its own, in which tenantry is mounted, and asking it as one of them.
 
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { fixtureAdmin, type FixtureAdmin } from "./fixture-admin.ts";

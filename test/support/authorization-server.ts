@@ -1,5 +1,5 @@
-// Owns a small authorization server as far as a resource server sees it, over real HTTP: metadata, keys, and tokens that
-// it signs as a test says, or gives in exchange for others of its own. Refuses to log anybody in.
+// A small authorization server as far as a resource server sees it, over real HTTP: metadata, keys, and tokens that it
+// signs as a test says, or gives in exchange for others of its own.
 
 import { once } from "node:events";
 import { text } from "node:stream/consumers";

@@ -1,5 +1,5 @@
-// Owns a client that a person allowed at a tenant's own authorization server, as far as a test of what comes after needs
-// one: it registers, they paste their key and decide, it has tokens. Refuses assertions.
+// A client that a person allowed at a tenant's own authorization server, as far as a test of what comes after needs
+// one: it registers, they paste their key and decide, it has tokens.
 
 import { createHash, randomBytes } from "node:crypto";
 import { LoginBrowser, type Page } from "./login-browser.ts";

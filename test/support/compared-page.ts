@@ -1,4 +1,5 @@
-// Owns what docs/compared.md says of packages, and what is true of them now, in one form: without times, which are another machine's.
+// What docs/compared.md says of packages, and what is true of them now, in one form: without times, which are another
+// machine's.
 
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// Owns an API of a tenant's, over real HTTP, that says whom a token names. Refuses tokens that its test does not verify.
+// An API of a tenant's, over real HTTP, that says whom a token names.
 
 import { setTimeout as passed } from "node:timers/promises";
 import { onTestFinished } from "vitest";

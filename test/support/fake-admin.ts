@@ -1,4 +1,4 @@
-// Owns an admin API in memory for tests of its clients: it holds requests against the contract's own schemas, keeps what
+// An admin API in memory for tests of its clients: it holds requests against the contract's own schemas, keeps what
 // they write, and can be told to hang, to refuse or to vanish. No policy, no roles: that is the real one's.
 
 import { fakeLoginParts, fakeLogins, type FakeLogins } from "./fake-logins.ts";

@@ -1,5 +1,5 @@
-// Owns an in-memory `Backend` and the calls that tests send to it: definitions and answers as the test gives them, and
-// a record of what was asked. Refuses to judge: no assertions, no defaults that a test could mistake for behaviour.
+// An in-memory `Backend` and the calls that tests send to it: definitions and answers as the test gives them, and a
+// record of what was asked.
 
 import type {
   RequestHandlers,

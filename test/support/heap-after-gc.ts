@@ -1,5 +1,5 @@
-// Owns what is left in the memory of a Worker after a full collection, as its inspector tells it: what a Worker holds, and
-// not what nobody has collected yet. Refuses to say why it is held.
+// What is left in the memory of a Worker after a full collection, as its inspector tells it: what a Worker holds, and
+// not what nobody has collected yet.
 
 import type { OneWorker } from "./start-worker.ts";
 

@@ -1,5 +1,5 @@
-// Owns a small identity provider as its clients see it, over whatever answers requests: OpenID, or OAuth 2 as GitHub speaks
-// it. A test says who sits at the browser, whom it has disabled, and what it answers wrongly. Refuses what a real one refuses.
+// A small identity provider as its clients see it, over whatever answers requests: OpenID, or OAuth 2 as GitHub speaks
+// it. A test says who sits at the browser, whom it has disabled, and what it answers wrongly.
 
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type GenerateKeyPairResult, type JWTPayload } from "jose";
 

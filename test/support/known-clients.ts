@@ -1,5 +1,5 @@
-// Owns what clients that people use send to an authorization server: their documents and registrations as they were seen,
-// redirect URIs, and what they ask with. `docs/login-people.md` shows it as a table. Refuses to send it: tests do.
+// What clients that people use send to an authorization server: their documents and registrations as they were seen,
+// redirect URIs, and what they ask with. `docs/login-people.md` shows it as a table.
 
 type ClientDocument = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
-// Owns judging what clients of one register saw: whether there is one order of all their reads and writes in which each lies
-// between its begin and its end. Refuses to guess about a write whose answer was lost: it happened at any time, or never.
+// Judges what clients of one register saw: whether there is one order of all their reads and writes in which each lies
+// between its begin and its end.
 
 /** `from`: a write that was made only where that was the value. `kind: "refused"`: such a write, where another value was found. */
 export type Step =

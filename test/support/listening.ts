@@ -1,5 +1,5 @@
-// Owns listening to a tenant's notifications in either era: a session's GET stream, or subscriptions/listen. Every message
-// is held against the official schema of its revision. Refuses to reconnect.
+// Listens to a tenant's notifications in either era: a session's GET stream, or subscriptions/listen. Every message is
+// held against the official schema of its revision.
 
 import { openEvents, type EventReader } from "./event-reader.ts";
 import { client2025, type Client, type Json } from "./mcp-client.ts";

@@ -1,4 +1,4 @@
-// Owns the table of what login lets somebody send: each bound by the file that has it, with its number.
+// The table of what login lets somebody send: each bound by the file that has it, with its number.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// Owns signing in as a known client does, request by request, from the refusal of a call to tokens: no library stands
-// between a test and what is sent. Refuses assertions.
+// Signs in as a known client does, request by request, from the refusal of a call to tokens: no library stands between
+// a test and what is sent.
 
 import { createHash, randomBytes } from "node:crypto";
 import type { KnownClient } from "./known-clients.ts";

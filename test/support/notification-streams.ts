@@ -1,5 +1,4 @@
-// Owns opening notification streams in tests, one way for each era: what it gives back listens already. Refuses to
-// reconnect or to leave anything out: whoever reads sees every message, held against the official schema.
+// Opens notification streams in tests, one way for each era: what it gives back listens already.
 
 import type { EventSourceMessage } from "eventsource-parser/stream";
 import { openEvents, type EventReader } from "./event-reader.ts";

@@ -1,5 +1,5 @@
-// Owns a strict client of a tenant's own authorization server: from the challenge of a 401 to tokens, with a browser for the
-// person who pastes their key. Refuses assertions.
+// A strict client of a tenant's own authorization server: from the challenge of a 401 to tokens, with a browser for the
+// person who pastes their key.
 
 import * as oauth from "oauth4webapi";
 import { LoginBrowser } from "./login-browser.ts";

@@ -1,5 +1,5 @@
-// Owns the ways in which the official clients connect: each client over each of its transports, in each era that it speaks
-// there, behind one face, so that a test has one body for all of them. Refuses to judge what they do.
+// The ways in which the official clients connect: each client over each of its transports, in each era that it speaks
+// there, behind one face, so that a test has one body for all of them.
 
 import {
   Client as ClientV2,

@@ -1,5 +1,5 @@
-// Owns the official clients as far as they log in: each with a store of its own, which ends at the URL that a person has to
-// open. Refuses to open it.
+// The official clients as far as they log in: each with a store of its own, which ends at the URL that a person has to
+// open.
 
 import {
   Client as ClientV2,

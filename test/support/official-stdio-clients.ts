@@ -1,4 +1,4 @@
-// Owns the official clients at the other end of a `tenantry stdio` that they start themselves, as a person's client does.
+// The official clients at the other end of a `tenantry stdio` that they start themselves, as a person's client does.
 
 import { join } from "node:path";
 import type { Stream } from "node:stream";

@@ -1,5 +1,5 @@
-// Owns a tenant whose people sign in at an identity provider on this machine, and what one of them does until their client
-// has a token of the tenant's own authorization server. Refuses assertions.
+// A tenant whose people sign in at an identity provider on this machine, and what one of them does until their client
+// has a token of the tenant's own authorization server.
 
 import { createHash, randomUUID } from "node:crypto";
 import { once } from "node:events";

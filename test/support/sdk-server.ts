@@ -1,5 +1,5 @@
-// Owns a server made with the official SDK v1: sessions, streams that can be resumed, and tools that ask the client.
-// Real HTTP on the loopback interface; gone when the test ends.
+// A server made with the official SDK v1: sessions, streams that can be resumed, and tools that ask the client. Real
+// HTTP on the loopback interface; gone when the test ends.
 
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";

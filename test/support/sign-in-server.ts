@@ -1,5 +1,5 @@
-// Owns an authorization server at which `alice` signs in as a program of her machine sends her there: code with PKCE, tokens,
-// refresh tokens that are good once, and ending them. Refuses to ask her anything, and keeps nothing after the test.
+// An authorization server at which `alice` signs in as a program of her machine sends her there: code with PKCE,
+// tokens, refresh tokens that are good once, and ending them.
 
 import { createHash, randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";

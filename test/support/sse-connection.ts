@@ -1,5 +1,5 @@
-// Owns one connection of a client over HTTP+SSE (2024-11-05): its stream, the endpoint that the stream named, and what is
-// posted there. Refuses to reconnect: a test that comes back opens another one.
+// One connection of a client over HTTP+SSE (2024-11-05): its stream, the endpoint that the stream named, and what is
+// posted there.
 
 import type { EventSourceMessage } from "eventsource-parser/stream";
 import { onTestFinished } from "vitest";

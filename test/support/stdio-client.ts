@@ -1,4 +1,4 @@
-// Owns the local client's end of `tenantry stdio`, inside this process: lines in, messages out, and how it all ended.
+// The local client's end of `tenantry stdio`, inside this process: lines in, messages out, and how it all ended.
 
 import { PassThrough } from "node:stream";
 import { runCommandLine } from "../../src/cli/program.ts";

@@ -1,4 +1,4 @@
-// Owns a token endpoint that a test tells what to answer, over real HTTP. Refuses to check anything: it keeps what it heard.
+// A token endpoint that a test tells what to answer, over real HTTP.
 
 import type { IncomingHttpHeaders } from "node:http";
 import { text } from "node:stream/consumers";

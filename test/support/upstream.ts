@@ -1,5 +1,5 @@
-// Owns an MCP server of a few lines that speaks both eras and keeps no sessions: tools by name, as a test writes them.
-// Real HTTP on the loopback interface. Refuses to be clever: a tool that is silent leaves its request open.
+// An MCP server of a few lines that speaks both eras and keeps no sessions: tools by name, as a test writes them. Real
+// HTTP on the loopback interface.
 
 import type { IncomingHttpHeaders } from "node:http";
 import { text } from "node:stream/consumers";

@@ -1,5 +1,4 @@
-// Whoever opens a new session for each call of era 2025 has no more calls than in one session: sessions are none of what limits
-// count by.
+// New sessions of era 2025 do not raise a limit.
 
 import { expect, it } from "vitest";
 import { createWorker, defineTool } from "../../src/tenantry.ts";

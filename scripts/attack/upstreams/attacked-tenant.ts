@@ -1,5 +1,5 @@
-// Owns the ground of attacks by an upstream: a tenant with the hostile one between two that work, which is read before the
-// attack begins, and how anybody asks it at both endpoints. Refuses to judge what comes back.
+// The ground of attacks by an upstream: a tenant with the hostile one between two that work, which is read before the
+// attack begins, and how anybody asks it at both endpoints.
 
 import { didIt, textOf, written, type Answer, type CallOptions, type Json, type Target } from "../target.ts";
 import { OK, textResult, type HostileUpstreams } from "./hostile-upstream.ts";

@@ -1,5 +1,5 @@
-// Owns the upstreams of the attacker: one web server with an MCP server at each path, which speaks both eras, answers as it
-// was told, and keeps what it heard. Refuses to know what a tenant makes of it.
+// The upstreams of the attacker: one web server with an MCP server at each path, which speaks both eras, answers as it
+// was told, and keeps what it heard.
 
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,5 +1,3 @@
-// What the variable OPERATORS may say, and what is said of it where it is wrong.
-
 import { describe, expect, it } from "vitest";
 import { readOperatorConfig } from "../../../src/login/operators/operator-config.ts";
 

@@ -1,5 +1,3 @@
-// How often the operators' authorization server is asked for its keys, by whatever tokens, and how long they are good.
-
 import { beforeEach, expect, it } from "vitest";
 import { createOperatorKeys, type OperatorKeys } from "../../../src/login/operators/operator-keys.ts";
 

@@ -1,5 +1,3 @@
-// What the claims of a token make of its bearer, where it takes several of them to say it.
-
 import { describe, expect, it } from "vitest";
 import { readOperatorConfig, type OperatorConfig } from "../../../src/login/operators/operator-config.ts";
 import { operatorFromClaims } from "../../../src/login/operators/operator-from-claims.ts";

@@ -1,5 +1,4 @@
-// A Worker at which operators have tokens of the platform's own alone: nothing tells anybody to sign in elsewhere, and whoever
-// configured it wrongly is told why, in the log.
+// A Worker without operator sign-in: only the platform's tokens are accepted.
 
 import { expect, it } from "vitest";
 import { login } from "../../../src/login/login-feature.ts";

@@ -1,5 +1,3 @@
-// Rolling a base document out to the tenants that extend it: by the server itself, step by step, with refusals named.
-
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";

@@ -1,5 +1,3 @@
-// A tool that is blocked in every tenant, as the admin API shows it.
-
 import { describe, expect, it } from "vitest";
 import { ask, newTenant, waitForRollout, rules, type Answered } from "../../support/workerd/admin.ts";
 

@@ -1,5 +1,3 @@
-// Rollouts of blocks: brought to every tenant's object by the platform's, which no client's request asks.
-
 import { createExecutionContext, evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { afterEach, describe, expect, it } from "vitest";

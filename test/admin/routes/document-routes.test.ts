@@ -1,5 +1,3 @@
-// Applying documents: as a whole or not at all, by whom, on top of which bases, and when the answer comes.
-
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";

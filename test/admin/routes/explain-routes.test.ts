@@ -1,6 +1,3 @@
-// What `explain` answers about a tool, a prompt or a resource: which of its reasons decide for the caller that it was asked for,
-// and what cannot be known.
-
 import { describe, expect, it } from "vitest";
 import type { Explanation, Infer } from "../../../src/admin/contract.ts";
 import { ask, newTenant } from "../../support/workerd/admin.ts";

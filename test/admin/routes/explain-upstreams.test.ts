@@ -1,6 +1,3 @@
-// Why a thing of an upstream is not there, as an operator asks who was woken at night: each reason is named, and nothing of
-// other upstreams stands beside it.
-
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";

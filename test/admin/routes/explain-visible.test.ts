@@ -1,5 +1,3 @@
-// What `explain` says of a definition that its author shows to some callers only: by whom it was hidden, or that nobody is named.
-
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";

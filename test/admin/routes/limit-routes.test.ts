@@ -1,5 +1,3 @@
-// A tenant's limits as operators see and set them: which number holds, who said it, and who may raise which.
-
 import { describe, expect, it } from "vitest";
 import { LIMIT_NAMES, LIMITS, TENANT_LIMITS } from "../../../src/limits/limit-definitions.ts";
 import { ask, newTenant, operator, rules } from "../../support/workerd/admin.ts";

@@ -1,6 +1,3 @@
-// Resources through the admin API: bodies in and out as they are, conditions by which nobody's edit is lost, and refusals
-// that come before anything is stored.
-
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { AuditRow, ResourceAbout, Infer } from "../../../src/admin/contract.ts";

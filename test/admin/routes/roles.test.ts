@@ -1,5 +1,3 @@
-// Who may do what: every route against every role, tokens that end, and pages of other origins.
-
 import { describe, expect, it, vi } from "vitest";
 import { keyIdOf } from "../../../src/auth/api-key.ts";
 import type { Role, Infer } from "../../../src/admin/contract.ts";

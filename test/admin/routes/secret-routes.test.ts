@@ -1,6 +1,3 @@
-// A tenant's secrets: sealed where they rest, shown by nothing, read by that tenant's tools alone, and gone from every
-// isolate when a replacement or deletion is acknowledged.
-
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { ChangeResult, Problem, Secret, Infer } from "../../../src/admin/contract.ts";

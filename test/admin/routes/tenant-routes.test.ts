@@ -1,5 +1,3 @@
-// Tenants as a whole: making them, finding them, and that their end leaves nothing.
-
 import { env, exports } from "cloudflare:workers";
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-// Tools of upstreams that are blocked in every tenant: at once, by the names under which tenants list them.
+// Blocks name tools of upstreams as tenants list them.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";

@@ -1,6 +1,3 @@
-// The upstreams of a tenant as its operators meet them: written within bounds, looked at, tried and read on request, and
-// why a definition of theirs is not there.
-
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";

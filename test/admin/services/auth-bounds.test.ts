@@ -1,5 +1,3 @@
-// What a tenant's administrator may write of `auth`: nothing, until an operator says which hosts issuers may be at.
-
 import { describe, expect, it } from "vitest";
 import { applyDocument } from "../../../src/admin/services/apply-document.ts";
 import { requireTenant } from "../../../src/admin/services/tenant-handle.ts";

@@ -1,4 +1,4 @@
-// Where `auth` can be kept, how it is explained, and when a change of it is acknowledged. Who may write it: auth-bounds.test.ts.
+// Who may write `auth` is in auth-bounds.test.ts.
 
 import { describe, expect, it } from "vitest";
 import { isWithdrawal } from "../../../src/admin/services/withdrawal.ts";

@@ -1,4 +1,4 @@
-// A tenant-admin was shown a block over all tenants before it came to their tenant, and had the tool under another name by then.
+// A tenant-admin saw a block of all tenants before it reached their tenant, and renamed the tool in time.
 
 import { exports } from "cloudflare:workers";
 import { expect, it } from "vitest";

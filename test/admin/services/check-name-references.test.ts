@@ -1,6 +1,3 @@
-// A name in a document that stands for nothing: refused where it is written, with the nearest one; never refused anew, never
-// where it can still become something, and only warned of where it is a pattern.
-
 import { describe, expect, it } from "vitest";
 import { checkNameReferences, knownNamesOf } from "../../../src/admin/services/check-name-references.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";

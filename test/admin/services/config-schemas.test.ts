@@ -1,6 +1,3 @@
-// What operators write for an author's code is held against the author's schemas when it is written: in a tenant's document,
-// and in a base that it extends. What is refused is named by field and rule, and nothing of it is stored.
-
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { createTypedConfig } from "../../../src/handlers/typed-config.ts";

@@ -1,5 +1,3 @@
-// A deleted tenant takes with it what its clients' sessions remembered, however many there are.
-
 import { createExecutionContext, runInDurableObject, waitOnExecutionContext } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { expect, it } from "vitest";

@@ -1,6 +1,3 @@
-// What a tenant's administrator may write of upstreams, in whichever way it is written: ports, older documents, bounds that
-// the Worker's author sets.
-
 import { describe, expect, it } from "vitest";
 import { applyDocument } from "../../../src/admin/services/apply-document.ts";
 import { requireTenant } from "../../../src/admin/services/tenant-handle.ts";

@@ -1,5 +1,3 @@
-// A tenant that is written as its own upstream: refused where the URL says so, in whichever way it is written.
-
 import { expect, it } from "vitest";
 import { ask, newTenant, ORIGIN, rules } from "../../support/workerd/admin.ts";
 

@@ -1,4 +1,4 @@
-// Owns driving the Inspector's command line: each step is a run of its own, whose answer is printed as JSON.
+// Drives the Inspector's command line: each step is a run of its own, whose answer is printed as JSON.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,4 +1,4 @@
-// Owns driving LangChain's adapters, as an application that hands their tools to an agent.
+// Drives LangChain's adapters, as an application that hands their tools to an agent.
 
 import { MultiServerMCPClient } from "@langchain/mcp-adapters";
 import { auth } from "@modelcontextprotocol/sdk/client/auth.js";

@@ -1,4 +1,4 @@
-// Owns driving Mastra's client, as an application that hands its tools to an agent.
+// Drives Mastra's client, as an application that hands its tools to an agent.
 
 import { MCPClient } from "@mastra/mcp";
 import { auth } from "@modelcontextprotocol/client";

@@ -1,4 +1,4 @@
-// Owns driving mcp-remote, as a client that only starts programs runs it: its errors are what it prints.
+// Drives mcp-remote, as a client that only starts programs runs it: its errors are what it prints.
 
 import { join } from "node:path";
 import { createInterface } from "node:readline";

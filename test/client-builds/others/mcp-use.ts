@@ -1,4 +1,4 @@
-// Owns driving the client of mcp-use, by a session of one server.
+// Drives the client of mcp-use, by a session of one server.
 
 import { auth } from "@modelcontextprotocol/sdk/client/auth.js";
 import { MCPClient } from "mcp-use/client";

@@ -1,4 +1,4 @@
-// Owns driving a minor of the official SDK v2, in the era that the task names.
+// Drives a minor of the official SDK v2, in the era that the task names.
 
 import { drive, task, type Session } from "../session.ts";
 import { loggingIn, type LoginStore } from "../login-store.ts";

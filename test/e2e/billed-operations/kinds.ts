@@ -1,5 +1,5 @@
-// Owns the kinds of requests whose costs are counted: each in a tenant of its own, and what has to be there before. What is
-// not written here is counted nowhere. Refuses to count.
+// The kinds of requests whose costs are counted: each in a tenant of its own, and what has to be there before. What is
+// not written here is counted nowhere.
 
 import { openEvents, type EventReader } from "../../support/event-reader.ts";
 import { HOUR_MS, type BilledWorkers } from "./worker-pair-with-bills.ts";

@@ -1,5 +1,5 @@
-// Owns two Workers of which each request has its bill: what it costs at once, and what alarms cost because of it within an hour
-// after it, or another time. Refuses to judge what a bill says.
+// Two Workers of which each request has its bill: what it costs at once, and what alarms cost because of it within an
+// hour after it, or another time.
 
 import { setTimeout as wait } from "node:timers/promises";
 import type { Bill } from "../../../scripts/costs/billed.ts";

@@ -1,5 +1,5 @@
-// Owns hearing every answer that clients of a test get, whichever client it is: status, errors of ours in the body, and how long it
-// took. Each request gets an id, under which the Worker writes down what failed meanwhile. Refuses to judge, or to change anything.
+// Hears every answer that clients of a test get, whichever client it is: status, errors of ours in the body, and how
+// long it took. Each request gets an id, under which the Worker writes down what failed meanwhile.
 
 import { encodeHeader, type Json } from "../../support/mcp-client.ts";
 

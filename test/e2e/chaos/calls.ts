@@ -1,5 +1,5 @@
-// Owns the check of plain calls of both eras: what a tool stored is there when its answer came, progress comes in order and once,
-// sessions are there until they are ended, and not after.
+// The check of plain calls of both eras: what a tool stored is there when its answer came, progress comes in order and
+// once, sessions are there until they are ended, and not after.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { makeTenant, type Check, type Played, type Scene } from "../jitter/check.ts";

@@ -1,4 +1,4 @@
-// Owns the check of keys: a good one is never refused, and a revoked one is from the moment that its end is acknowledged.
+// The check of keys: a good one is never refused, and a revoked one is from the moment that its end is acknowledged.
 
 import { makeTenant, json, type Check, type Played, type Scene } from "../jitter/check.ts";
 import { isUnknown } from "../jitter/unreliable-workers.ts";

@@ -1,5 +1,5 @@
-// Owns the check of what operators do: what was acknowledged is so in the end, what was not is so or as it was, and reading is
-// never refused.
+// The check of what operators do: what was acknowledged is so in the end, what was not is so or as it was, and reading
+// is never refused.
 
 import { json, makeTenant, OPEN, type Check, type Played, type Scene } from "../jitter/check.ts";
 import type { Draws } from "../jitter/draws.ts";

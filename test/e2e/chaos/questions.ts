@@ -1,4 +1,4 @@
-// Owns the check of calls that ask, by the official client in both eras: what is to happen once happens at most once, and a
+// The check of calls that ask, by the official client in both eras: what is to happen once happens at most once, and a
 // receipt is of what is stored.
 
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";

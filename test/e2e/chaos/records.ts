@@ -1,5 +1,5 @@
-// Owns the check of what is noted of calls: whoever was answered is counted once and recorded once, however often what an isolate
-// noted had to be sent; whoever was not may have been called, once.
+// The check of what is noted of calls: whoever was answered is counted once and recorded once, however often what an
+// isolate noted had to be sent; whoever was not may have been called, once.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { OPEN, type Check, type Played, type Scene } from "../jitter/check.ts";

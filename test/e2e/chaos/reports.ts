@@ -1,5 +1,5 @@
-// Owns the check of calls that outlive their connections: of the events of their POST none is lost and none comes twice, whatever
-// fails, and through whichever Worker a client comes back.
+// The check of calls that outlive their connections: of the events of their POST none is lost and none comes twice,
+// whatever fails, and through whichever Worker a client comes back.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { ResumableCall } from "../../support/resumable-call.ts";

@@ -1,5 +1,5 @@
-// Owns the check of calls that an upstream answers, at `/mcp` in both eras and at `/gateway`: what changes something is sent to it
-// at most once, and an answer is the upstream's own.
+// The check of calls that an upstream answers, at `/mcp` in both eras and at `/gateway`: what changes something is sent
+// to it at most once, and an answer is the upstream's own.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { makeTenant, type Check, type Played, type Scene } from "../jitter/check.ts";

@@ -1,5 +1,5 @@
-// Owns what of an answer must not be: an error of ours where a retry could have saved it, and one that does not say when to come
-// again. Refuses what a client did wrong: that is no fault.
+// What of an answer must not be: an error of ours where a retry could have saved it, and one that does not say when to
+// come again.
 
 import type { InjectedFault, InjectedFaultKind } from "../../support/injected-faults.ts";
 import type { ObservedAnswer } from "./answers.ts";

@@ -1,5 +1,5 @@
-// Owns two Workers with one tenant each that shows the same to whoever looks, though the second one's has far more behind
-// what is shown: notes, tags, prompts, tools, profiles, scopes, keys, suspensions, other tenants. Refuses to compare.
+// Two Workers with one tenant each that shows the same to whoever looks, though the second one's has far more behind
+// what is shown: notes, tags, prompts, tools, profiles, scopes, keys, suspensions, other tenants.
 
 import { bundleWorker, startWorker, type OneWorker } from "../../support/start-worker.ts";
 import type { Json } from "../../support/mcp-client.ts";

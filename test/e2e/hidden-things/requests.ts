@@ -1,5 +1,5 @@
-// Owns requests that look for what is hidden: every method that a table of methods has, every tool by its schema, with the
-// words, names and tags of hidden things as often as with others. Drawn from a seed. Refuses to send.
+// Requests that look for what is hidden: every method that a table of methods has, every tool by its schema, with the
+// words, names and tags of hidden things as often as with others. Drawn from a seed.
 
 import * as fc from "fast-check";
 import type { Json } from "../../support/mcp-client.ts";

@@ -1,5 +1,4 @@
-// Owns a small world of tenants, profiles and keys, and an oracle that says from their documents alone who may see what.
-// Refuses to know how the Worker decides it: nothing of src is imported here.
+// A small world of tenants, profiles and keys, and an oracle that says from their documents alone who may see what.
 
 import type { Json } from "../../support/mcp-client.ts";
 import { ADMIN_TOKEN, type WatchedWorker } from "../../support/worker-pair.ts";

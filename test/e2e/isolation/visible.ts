@@ -1,5 +1,5 @@
-// Owns looking at the small world of tenants from one viewpoint in one era, and comparing what several are told. Whatever is
-// asked: nothing of another tenant's may come back. Refuses to know what a viewpoint should see: `world.ts` does.
+// Looks at the small world of tenants from one viewpoint in one era, and comparing what several are told. Whatever is
+// asked: nothing of another tenant's may come back.
 
 import { expect } from "vitest";
 import { markOf, PRINCIPALS, PROFILES, refusal, TENANTS, type Tokens, type Viewpoint } from "./fixture.ts";

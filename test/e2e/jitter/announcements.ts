@@ -1,6 +1,7 @@
-// Owns the check of notifications: whoever listens, in either era and in either Worker, and reads when told or when its stream
-// is opened again, knows in the end what is stored, without ever asking on its own. What is stored is what was acknowledged
-// last, or a write of which nobody knows what came of it: one that was cut off may still be done, also after later ones.
+// The check of notifications: whoever listens, in either era and in either Worker, and reads when told or when its
+// stream is opened again, knows in the end what is stored, without ever asking on its own. What is stored is what was
+// acknowledged last, or a write of which nobody knows what came of it: one that was cut off may still be done, also
+// after later ones.
 
 import { createHash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";

@@ -1,5 +1,6 @@
-// Owns the check of bases and their rollouts: while one runs, tenants that extend its base are made, begin to extend it, or leave
-// it for another. Once it says that it is done, no tenant has the old base; and a base that is used is not deleted.
+// The check of bases and their rollouts: while one runs, tenants that extend its base are made, begin to extend it, or
+// leave it for another. Once it says that it is done, no tenant has the old base; and a base that is used is not
+// deleted.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { sized } from "../../support/tier.ts";

@@ -1,4 +1,4 @@
-// Owns the check of batches: whatever fails while one runs, each of its requests is answered once, under its own id, and no
+// The check of batches: whatever fails while one runs, each of its requests is answered once, under its own id, and no
 // error is nobody's.
 
 import { makeTenant, type Check, type Played, type Scene } from "./check.ts";

@@ -1,4 +1,4 @@
-// Owns what every check of the bad weather is: it plays a round in a world, and says what of it must not have been.
+// What every check of the bad weather is: it plays a round in a world, and says what of it must not have been.
 
 import type { Draws } from "./draws.ts";
 import { isUnknown, type Answer, type World } from "./unreliable-workers.ts";

@@ -1,4 +1,4 @@
-// Owns the check of exports: a tenant that is written to all the time is exported by the command line, to its end, and every
+// The check of exports: a tenant that is written to all the time is exported by the command line, to its end, and every
 // file has what its resource had at some time while it was exported.
 
 import { mkdtemp, readFile, rm } from "node:fs/promises";

@@ -1,4 +1,4 @@
-// Owns the check of names: tenants are made twice at once, deleted and made again, and take hostnames from each other. No
+// The check of names: tenants are made twice at once, deleted and made again, and take hostnames from each other. No
 // hostname has two owners, none of a document is nobody's, and an id is one tenant's.
 
 import { setTimeout as pause } from "node:timers/promises";

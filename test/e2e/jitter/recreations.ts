@@ -1,5 +1,6 @@
-// Owns the check of ends: a tenant is deleted by two at once and made again, several times, while uploads, keys, documents and
-// calls of each are under way. Nothing of one is in the next, what the last one acknowledged is there, and no body stays in KV.
+// The check of ends: a tenant is deleted by two at once and made again, several times, while uploads, keys, documents
+// and calls of each are under way. Nothing of one is in the next, what the last one acknowledged is there, and no body
+// stays in KV.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { write } from "../../support/raw-http.ts";

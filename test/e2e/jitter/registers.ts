@@ -1,5 +1,5 @@
-// Owns the check that resources and documents are registers: whatever several clients of both Workers write and read at once,
-// with If-Match and without, one order of it fits.
+// The check that resources and documents are registers: whatever several clients of both Workers write and read at
+// once, with If-Match and without, one order of it fits.
 
 import { unexpected, json, makeTenant, OPEN, type Check, type Played, type Scene } from "./check.ts";
 import type { Draws } from "./draws.ts";

@@ -1,6 +1,6 @@
-// Owns the world that tenants live in while it is bad weather: two Workers over one storage, every call to an object delayed
-// as distance does, objects reset, connections to them lost, sockets cut and stalled, both Workers killed and started again.
-// Refuses to judge what came of it: each check does.
+// The world that tenants live in while it is bad weather: two Workers over one storage, every call to an object delayed
+// as distance does, objects reset, connections to them lost, sockets cut and stalled, both Workers killed and started
+// again.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { ADMIN_TOKEN, type WorkerPair, type WatchedWorker } from "../../support/worker-pair.ts";

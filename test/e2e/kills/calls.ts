@@ -1,5 +1,5 @@
-// Owns the calls that are under way when a Worker is killed, and what may come of each: one result where the client can go on with
-// it, and never an effect twice. Refuses to begin any while nobody listens.
+// The calls that are under way when a Worker is killed, and what may come of each: one result where the client can go
+// on with it, and never an effect twice.
 
 import type { Draws } from "../jitter/draws.ts";
 import { beginCall, type Begun, type Watcher } from "./watcher.ts";

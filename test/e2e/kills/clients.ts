@@ -1,5 +1,5 @@
-// Owns how the unmodified official clients, and `mcp-remote`, connect to a Worker that is killed: with the options that they have
-// by themselves, but for how often those over HTTP try again. Refuses to judge what they hear.
+// How the unmodified official clients, and `mcp-remote`, connect to a Worker that is killed: with the options that they
+// have by themselves, but for how often those over HTTP try again.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

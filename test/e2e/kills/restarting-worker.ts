@@ -1,5 +1,5 @@
-// Owns a Worker that is killed again and again and comes back at the same port over the same storage, each time of the other
-// release, and what its operator asks of it. Refuses to repeat what may have been done.
+// A Worker that is killed again and again and comes back at the same port over the same storage, each time of the other
+// release, and what its operator asks of it.
 
 import { createServer } from "node:http";
 import { once } from "node:events";

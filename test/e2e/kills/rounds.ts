@@ -1,5 +1,5 @@
-// Owns what happens between one kill and the next: changes and calls until the Worker is killed, in the middle of which it is, and
-// what is true of each stream and call after the other release answers. Refuses to change anything before that was looked at.
+// What happens between one kill and the next: changes and calls until the Worker is killed, in the middle of which it
+// is, and what is true of each stream and call after the other release answers.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { createDraws, type Draws } from "../jitter/draws.ts";

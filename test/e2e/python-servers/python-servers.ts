@@ -1,5 +1,5 @@
-// Owns the servers of test/foreign/python: real ones, in a Python that an environment variable names or that pip makes, where
-// there is one with the packages; else stand-ins that answer what was recorded. Refuses assertions.
+// The servers of test/foreign/python: real ones, in a Python that an environment variable names or that pip makes,
+// where there is one with the packages; else stand-ins that answer what was recorded.
 
 import { execFile, type ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Owns what the servers of test/foreign/python said when they were asked, byte for byte, but for the date, what frames a
+// What the servers of test/foreign/python said when they were asked, byte for byte, but for the date, what frames a
 // body, and what is another one each time, which stands there by its name in two braces.
 
 import { once } from "node:events";

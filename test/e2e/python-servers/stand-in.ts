@@ -1,4 +1,4 @@
-// Owns servers in the place of those of test/foreign/python, where nothing has them: what was recorded of the real ones is
+// Servers in the place of those of test/foreign/python, where nothing has them: what was recorded of the real ones is
 // answered, in sessions as theirs are. What was not recorded is answered 599, so that a test says what it asked.
 
 import { randomUUID } from "node:crypto";

@@ -1,4 +1,4 @@
-// Owns what clients were seen to say once they are there: messages, credentials, and what is no POST. Refuses to send it.
+// What clients were seen to say once they are there: messages, credentials, and what is no POST.
 
 import { BOTH, SSE, POSTED, CHALLENGE, call, hello, echo, notification, bearer, type WildClient } from "./row.ts";
 

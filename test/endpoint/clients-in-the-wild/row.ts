@@ -1,4 +1,4 @@
-// Owns what a row of the table of docs/clients-in-the-wild.md is, and the messages that its rows are made of.
+// What a row of the table of docs/clients-in-the-wild.md is, and the messages that its rows are made of.
 
 import type { Json } from "../../support/mcp-client.ts";
 

@@ -1,5 +1,5 @@
-// Owns what clients that people use were seen to send to an endpoint, beside what the specification has them send, and what they get.
-// `docs/clients-in-the-wild.md` shows it as a table. Refuses to send it: clients-in-the-wild.test.ts does.
+// What clients that people use were seen to send to an endpoint, beside what the specification has them send, and what
+// they get. `docs/clients-in-the-wild.md` shows it as a table.
 
 import { SSE, POSTED, call, hello, type WildClient } from "./row.ts";
 import { WILD_MESSAGES } from "./message-rows.ts";

@@ -1,5 +1,3 @@
-// What a client of era 2025 says without asking: answers to questions, cancellations, and other notifications. Only who was
-// asked can answer, once; whatever else is said is taken, and changes nothing.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server
 
 import { describe, expect, test } from "vitest";

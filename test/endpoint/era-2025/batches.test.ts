@@ -1,4 +1,4 @@
-// JSON-RPC batches exist in one revision, 2025-03-26; everywhere else, and beyond their bounds, they are refused whole.
+// JSON-RPC batches exist in one revision, 2025-03-26.
 // https://modelcontextprotocol.io/specification/2025-03-26/basic#batching
 
 import { describe, expect, test } from "vitest";

@@ -1,5 +1,3 @@
-// Questions to clients of earlier revisions: put in words that these have, and answered as the author's schema says.
-
 import { describe, expect, test } from "vitest";
 import { openEvents } from "../../support/event-reader.ts";
 import { fixtureOrigin } from "../../support/fixture-origin.ts";

@@ -1,6 +1,3 @@
-// What one client of HTTP+SSE can cost, and what it need not fear: many large answers at once are read one after the other;
-// who reads none of them loses the stream, and no question that was put to it.
-
 import { expect, test } from "vitest";
 import { fixtureOrigin } from "../../support/fixture-origin.ts";
 import { connectSse, initializeSse } from "../../support/sse-connection.ts";

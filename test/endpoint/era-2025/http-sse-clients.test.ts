@@ -1,5 +1,4 @@
-// The official client over its SSE transport, and what it has after a reconnect: it names no last event, and it does not
-// initialize again.
+// After a reconnect the official client names no last event and does not initialize again.
 
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";

@@ -1,6 +1,3 @@
-// A client of HTTP+SSE that comes back: by the id of the last event, by the name that it gave its stream, or by its
-// endpoint; what it finds again, and what is no way back.
-
 import { beforeAll, describe, expect, test } from "vitest";
 import { tamper } from "../../support/tamper.ts";
 import { bearer, fixtureAdmin } from "../../support/fixture-admin.ts";

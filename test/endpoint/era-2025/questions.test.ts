@@ -1,5 +1,4 @@
-// Questions of 2026-07-28 over the wire: a call that asks ends with input_required and is continued by sending it again.
-// What was answered, kept and claimed survives the rounds. https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
+// https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
 
 import { describe, expect, test } from "vitest";
 import { openEvents } from "../../support/event-reader.ts";

@@ -1,5 +1,4 @@
-// A session of era 2025 over the wire: one only where it was begun, for who began it, until it is ended. Every id that is
-// none here is told the same, whatever is wrong with it. https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
+// https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
 
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { openEvents } from "../../support/event-reader.ts";

@@ -1,6 +1,3 @@
-// Many calls of one client over its one HTTP+SSE stream: each is answered there under its own id, whatever becomes of the
-// others, and of the stream.
-
 import { describe, expect, test } from "vitest";
 import { fixtureOrigin } from "../../support/fixture-origin.ts";
 import { client2026, type Json } from "../../support/mcp-client.ts";

@@ -1,5 +1,4 @@
-// What a client of HTTP+SSE posts: taken with an empty 202 and answered on its stream, or refused at once, in the shape and
-// with the status of any refusal: a status of success would have its client wait for ever.
+// A refusal has no status of success: its client would wait for ever.
 // https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
 
 import { beforeAll, describe, expect, test } from "vitest";

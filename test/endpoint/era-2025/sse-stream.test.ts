@@ -1,4 +1,4 @@
-// The HTTP+SSE transport of 2024-11-05: one GET stream for everything the server says, POSTs for what the client says.
+// The HTTP+SSE transport of 2024-11-05: one GET stream for messages of the server, POSTs for those of the client.
 
 import { describe, expect, test } from "vitest";
 import { fixtureOrigin } from "../../support/fixture-origin.ts";

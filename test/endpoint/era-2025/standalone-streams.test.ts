@@ -1,5 +1,4 @@
-// The stream that a session of era 2025 opens with GET, where era 2026 has nothing like it: one for each session, resumed by
-// an event id, and told what the session subscribed to. What both eras share is in notification-streams.test.ts.
+// The GET stream of a session, which era 2026 does not have. What both eras share is in notification-streams.test.ts.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#listening-for-messages-from-the-server
 
 import { describe, expect, test } from "vitest";

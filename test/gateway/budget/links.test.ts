@@ -1,5 +1,3 @@
-// `ctx.link`: what a tool keeps for its caller is read by that caller, for as long as it was kept, and by nobody else.
-
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
 import { createKey } from "../../../src/auth/api-key.ts";

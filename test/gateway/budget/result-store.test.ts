@@ -1,5 +1,3 @@
-// What is kept of long results: for one owner, for some minutes, and never more than there is room for.
-
 import { describe, expect, it } from "vitest";
 import { RESULT_LIFETIME_MS, resultStore } from "../../../src/gateway/budget/result-store.ts";
 import { onBench } from "../../support/workerd/tenant.ts";

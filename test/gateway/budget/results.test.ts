@@ -1,6 +1,3 @@
-// Results that are longer than a profile allows, of tools in code and of upstreams: what the client gets, and who can read
-// the rest.
-
 import { createExecutionContext, runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";

@@ -1,5 +1,4 @@
-// What results of upstreams take of the tenant's storage: a principal has 20 of them, whichever endpoint and era they came
-// by, and the oldest make room.
+// A principal has at most 20 stored results of upstreams, over all endpoints and eras.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";

@@ -1,5 +1,3 @@
-// Access tokens on a bad day: the token endpoint is away when a new one is due, and whoever asked is dropped in the middle.
-
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { getAccessToken, forgetAccessToken, type ClientGrant } from "../../../src/gateway/guard/access-token.ts";
 

@@ -1,5 +1,4 @@
-// How often an upstream is sent a call that fails, for every way to fail and everything that a tool says of itself: more
-// than once only where the document allows it, the call may be made twice, and nothing was answered.
+// A call is sent again only if the document allows it, the tool may run twice, and nothing was answered.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";

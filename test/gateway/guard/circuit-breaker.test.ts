@@ -1,5 +1,3 @@
-// When an upstream is left alone, when it is tried again, and that nothing is remembered without end.
-
 import { describe, expect, it } from "vitest";
 import { MAX_CONSECUTIVE_FAILURES, CircuitBreakers } from "../../../src/gateway/guard/circuit-breaker.ts";
 

@@ -1,5 +1,3 @@
-// Which ends of calls keep the next ones from an upstream.
-
 import { describe, expect, it } from "vitest";
 import { CircuitGate } from "../../../src/gateway/guard/circuit-gate.ts";
 import { MAX_CONSECUTIVE_FAILURES } from "../../../src/gateway/guard/circuit-breaker.ts";

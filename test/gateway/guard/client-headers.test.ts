@@ -1,5 +1,3 @@
-// What of a client's headers may go on to an upstream.
-
 import { describe, expect, it } from "vitest";
 import { parseClientPlaceholder, clientHeaderValue, traceHeaders } from "../../../src/gateway/guard/client-headers.ts";
 import { resolveHeaders } from "../../../src/gateway/upstream-config.ts";

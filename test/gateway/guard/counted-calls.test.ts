@@ -1,5 +1,5 @@
-// Everything that goes to an upstream counts against the limits, once, and whatever way it goes: every method, at both
-// endpoints, in both eras, in any order, alone, in batches, at once, sent again, answered as a stream.
+// Each message to an upstream counts once: every method, at both endpoints, in both eras, alone, in batches, at once,
+// sent again, as a stream.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";

@@ -1,6 +1,3 @@
-// How many readings and calls an isolate has under way: bounded over all tenants, one after the other in turn, and nobody's
-// place is lost for good.
-
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { FairSemaphore } from "../../../src/gateway/guard/fair-semaphore.ts";
 

@@ -1,6 +1,3 @@
-// An isolate that has as many calls or readings under way as it takes: who comes next is told to come again, and is served
-// once there is room.
-
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { upstreamCalls, catalogReads, type FairSemaphore } from "../../../src/gateway/guard/fair-semaphore.ts";
 import { createWorker, gateway } from "../../../src/tenantry.ts";

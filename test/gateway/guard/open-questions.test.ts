@@ -1,5 +1,3 @@
-// Questions of an upstream that wait for a person: how much an isolate holds of them, and who is asked then.
-
 import { describe, expect, it } from "vitest";
 import { Deadline } from "../../../src/gateway/call-deadline.ts";
 import { createQuestionHandler } from "../../../src/gateway/forward-question.ts";

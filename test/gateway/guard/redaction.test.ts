@@ -1,5 +1,3 @@
-// A credential that was sent to an upstream is cut out of what comes back from there, and everything else stays.
-
 import { assert, boolean, jsonValue, property, string } from "fast-check";
 import { describe, expect, inject, it } from "vitest";
 import { Redaction } from "../../../src/gateway/guard/redaction.ts";

@@ -1,5 +1,3 @@
-// Answers of upstreams that are large and do not end: how much an isolate holds of them, and who is served meanwhile.
-
 import { describe, expect, it } from "vitest";
 import { createWorker, gateway } from "../../../src/tenantry.ts";
 import { MEMORY_BUDGET } from "../../../src/tenants/cache/memory-budget.ts";

@@ -1,5 +1,4 @@
-// Upstreams that are service bindings: exposed by the author, granted by an operator, and reached by no other way. The service
-// is the Worker of the fixtures itself.
+// Service bindings that the author exposes and an operator grants. The service is the Worker of the fixtures itself.
 
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";

@@ -1,5 +1,3 @@
-// Upstreams that lead back to their own tenant, by themselves or by way of others: lists stay bounded, and calls end.
-
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";

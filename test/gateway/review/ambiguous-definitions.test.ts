@@ -1,5 +1,5 @@
-// What an upstream writes so that one reader finds other words in it than the next: said twice, longer than it is looked through,
-// of another type, or as if somebody else had said it.
+// Definitions that two readers read differently: a member twice, texts beyond what is scanned, other types, text that
+// looks like another speaker's.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";

@@ -1,4 +1,4 @@
-// What in a definition deserves a second look, and what does not: a flag that stands everywhere is not looked at.
+// A flag that is always there is not read.
 
 import { describe, expect, it } from "vitest";
 import { findFlags, flagsOf } from "../../../src/gateway/review/definition-flags.ts";

@@ -1,5 +1,3 @@
-// A definition of an upstream that deserves a second look: clients, operators and whoever approves it are told.
-
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";

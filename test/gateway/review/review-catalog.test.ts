@@ -1,4 +1,4 @@
-// A reading and a decision at the same moment: whoever writes last has seen both.
+// A refresh and an operator's decision run at the same moment.
 
 import { expect, it } from "vitest";
 import { gatewayStore } from "../../../src/gateway/gateway-store.ts";

@@ -1,5 +1,3 @@
-// What a tenant's authority keeps of definitions that wait for approval: bounded, and of the current configuration alone.
-
 import { describe, expect, it } from "vitest";
 import { gatewayStore } from "../../../src/gateway/gateway-store.ts";
 import { reviewStore, type ReviewMethods, type ListedDefinition } from "../../../src/gateway/review/review-store.ts";

@@ -1,6 +1,3 @@
-// An upstream whose definitions wait for approval, as its clients and the tenant's operators meet it: what was approved
-// stays as it was, whatever the upstream lists by now.
-
 import { env } from "cloudflare:workers";
 import { createExecutionContext } from "cloudflare:test";
 import { describe, expect, it } from "vitest";

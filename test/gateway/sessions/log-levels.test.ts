@@ -1,6 +1,3 @@
-// The level of log messages that a client of era 2025 has set, on its way to an upstream: a call does not wait for it, nor
-// fail by it, whoever does not answer.
-
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createWorker, gateway, type Env } from "../../../src/tenantry.ts";

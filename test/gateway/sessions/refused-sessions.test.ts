@@ -1,5 +1,5 @@
-// An upstream that was restarted knows no session of before, and says so in the words of whatever it was built with. Calls
-// go on in another session; what is refused for another reason begins none.
+// An upstream that was restarted refuses its old sessions, in the words of its framework. Other refusals begin no new
+// session.
 
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";

@@ -1,5 +1,5 @@
-// Calls in a session at an upstream while an object that they ask on the way does not answer as it should: for every call
-// that is made to one, and every way in which that fails. The caller is answered in time, and the upstream hears it once.
+// Every call to an object in a session with an upstream fails in every way. The caller gets an answer in time, and the
+// upstream gets the call once.
 
 import { env, exports } from "cloudflare:workers";
 import { expect, it } from "vitest";

@@ -1,6 +1,3 @@
-// How long an isolate trusts a session that an object keeps for all: it says now and then that it uses it, asks where it has
-// not for long, and ends none that others may use.
-
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished, vi } from "vitest";

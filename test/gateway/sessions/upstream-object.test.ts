@@ -1,5 +1,3 @@
-// Sessions at an upstream as the object keeps them: one for all who ask, until nobody uses it, and then none.
-
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";

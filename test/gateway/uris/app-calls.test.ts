@@ -1,5 +1,4 @@
-// What a user interface of an upstream calls: its tools, by the names that the upstream gives them. Nothing in such a call
-// says who makes it, so it leads where the name leads, and nowhere else than the caller could go anyway.
+// A call from an upstream's user interface does not say who makes it: it is routed by its name.
 
 import { describe, expect, it } from "vitest";
 import { createWorker, defineTool, gateway } from "../../../src/tenantry.ts";

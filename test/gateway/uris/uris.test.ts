@@ -1,6 +1,3 @@
-// Whose a URI is behind a tenant with several upstreams: by a prefix in the document, and for user interfaces by the
-// upstream in their names.
-
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-// Owns a host of clients' documents that answers as a test says, in place of the internet. Refuses assertions.
+// A host of clients' documents that answers as a test says, in place of the internet.
 
 import { onTestFinished, vi } from "vitest";
 

@@ -1,5 +1,3 @@
-// What clients say of themselves, in documents and when they register: those in use, and those that are refused.
-
 import { describe, expect, test } from "vitest";
 import { parseClientDocument, parseRegistration } from "../../../src/login/server/client-metadata.ts";
 

@@ -1,5 +1,3 @@
-// The clients that a tenant's object keeps: so many, of whom those that nobody uses make room for others.
-
 import { expect, it } from "vitest";
 import type { LoginClient } from "../../../src/login/server/login-records.ts";
 import { loginStore, type LoginMethods } from "../../../src/login/server/login-store.ts";

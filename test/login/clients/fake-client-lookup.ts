@@ -1,5 +1,4 @@
-// Owns the ground of a tenant's login for tests without a Worker: what its object keeps of clients is a map. Refuses to
-// decide what may be kept: src/login/server/client-methods.ts does.
+// The ground of a tenant's login for tests without a Worker: what its object keeps of clients is a map.
 
 import type { RefreshContext } from "../../../src/deployment/deployment.ts";
 import type { StoredClient } from "../../../src/login/server/client-methods.ts";

@@ -1,5 +1,3 @@
-// Finding a client by its id: whose document is read, when, and what is taken where it cannot be.
-
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { findClient } from "../../../src/login/server/find-client.ts";
 import type { LoginClient } from "../../../src/login/server/login-records.ts";

@@ -1,5 +1,3 @@
-// Which redirect URIs a client may have, and which it may name: hostile ones, and those of the clients that people use.
-
 import { describe, expect, test } from "vitest";
 import { isLoopbackRedirect, isRedirect, isRegisteredRedirect } from "../../../src/login/server/client-metadata.ts";
 

@@ -1,5 +1,3 @@
-// Registration: what a client is answered, what is kept of it, and how often an address may.
-
 import { describe, expect, test } from "vitest";
 import { hashToken } from "../../../src/auth/api-key.ts";
 import { oauthErrorResponse } from "../../../src/login/server/oauth-responses.ts";

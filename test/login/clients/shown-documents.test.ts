@@ -1,5 +1,4 @@
-// What the pages of login tell somebody to write: each document is taken, in a mode in which what it says of callers means
-// something.
+// Documents that the login pages show are valid, in a mode in which they matter.
 
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";

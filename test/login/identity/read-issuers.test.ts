@@ -1,4 +1,4 @@
-// How much an isolate keeps of the servers whose tokens it verifies: their owners say how long their keys are.
+// The owners of a server choose how long its keys are.
 
 import { expect, test } from "vitest";
 import { createIssuerCache, type CachedIssuer } from "../../../src/login/issuers/issuer-keys.ts";

@@ -1,4 +1,4 @@
-// How much of a tenant's tokens an isolate remembers: other tenants are in the same memory.
+// Other tenants share the isolate's memory.
 
 import { expect, test } from "vitest";
 import type { OAuthPrincipal } from "../../../src/auth/principal.ts";

@@ -1,4 +1,4 @@
-// What is computed for somebody who is refused, to say which scope would help: other tenants are in the same memory.
+// Other tenants share the isolate's memory.
 
 import { expect, test } from "vitest";
 import type { AuthorizedContext } from "../../../src/deployment/deployment.ts";

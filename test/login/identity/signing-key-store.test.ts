@@ -1,6 +1,3 @@
-// The keys with which a tenant signs: made when they are needed first, replaced while the one before is still good, few,
-// and readable by nobody who has the rows alone.
-
 import { describe, expect, it } from "vitest";
 import { signingKeyStore, type SigningKeyMethods } from "../../../src/login/identity/signing-key-store.ts";
 import { freshTenant, onBench, type Bench } from "../../support/workerd/tenant.ts";

@@ -1,5 +1,3 @@
-// What a tenant's object keeps of login, at its bounds: what is beyond them makes room, waits or is not named.
-
 import { expect, it } from "vitest";
 import type { SignInRecord } from "../../../src/login/server/login-records.ts";
 import { loginStore, type LoginMethods } from "../../../src/login/server/login-store.ts";

@@ -1,5 +1,4 @@
-// A refresh that is older than the provider's word: the provider is asked first, by one for all, and what it says holds.
-// The tables are the real ones, the provider is told what to say.
+// The tables are real; the provider answers as the test says.
 
 import { expect, it, onTestFinished, vi } from "vitest";
 import { refreshWithRevalidation } from "../../../src/login/server/token-endpoint.ts";

@@ -1,5 +1,4 @@
-// What a bad day does to a tenant's own authorization server in its object: answers that are lost on their way, a clock that
-// is set back, and so many rows that nobody may look at all of them at once.
+// Lost answers, a clock that is set back, and more rows than one query may read.
 
 import { describe, expect, it } from "vitest";
 import { issuerStore } from "../../../src/login/issuers/issuer-store.ts";

@@ -1,6 +1,3 @@
-// A tenant's own authorization server as its object keeps it: what a code, a token and a grant are worth, how each ends,
-// and that nothing of it grows without a bound.
-
 import { describe, expect, it } from "vitest";
 import { loginStore, type LoginMethods } from "../../../src/login/server/login-store.ts";
 import type { NewGrant } from "../../../src/login/server/login-records.ts";

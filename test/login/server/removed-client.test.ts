@@ -1,5 +1,4 @@
-// A client that operators remove: what it was granted is good for nothing from that moment on, and its rows are deleted a few at a
-// time, so that no lease waits for them.
+// Rows are deleted a few at a time, so that no lease waits for them.
 
 import { describe, expect, it } from "vitest";
 import { loginStore, type LoginMethods } from "../../../src/login/server/login-store.ts";

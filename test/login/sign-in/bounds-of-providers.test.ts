@@ -1,5 +1,3 @@
-// What is taken of the servers that people sign in at: as many bytes, keys and characters as one of them has, and no more.
-
 import { exportJWK, generateKeyPair } from "jose";
 import { expect, it } from "vitest";
 import { readIssuer } from "../../../src/login/issuers/read-issuer.ts";

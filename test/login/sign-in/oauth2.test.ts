@@ -1,5 +1,3 @@
-// Signing in at a provider of plain OAuth 2 that speaks as GitHub does, looked at by itself.
-
 import { describe, expect, it } from "vitest";
 import { oauth2 } from "../../../src/login/sign-in/oauth2.ts";
 import type { SignInFailure, ProviderTokens } from "../../../src/login/sign-in/identity-provider-client.ts";

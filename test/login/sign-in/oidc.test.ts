@@ -1,5 +1,3 @@
-// Signing in at an OpenID provider, looked at by itself: who is let in as whom, what is refused, and what they are told.
-
 import { generateKeyPair, UnsecuredJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { oidc } from "../../../src/login/sign-in/oidc.ts";

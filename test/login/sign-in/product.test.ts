@@ -1,5 +1,3 @@
-// Signing in at the tenant's own product, looked at by itself: what it is asked, and which of its answers are taken.
-
 import { SignJWT, UnsecuredJWT, type JWTPayload } from "jose";
 import { describe, expect, it } from "vitest";
 import { product } from "../../../src/login/sign-in/product.ts";

@@ -1,5 +1,3 @@
-// What a document may say of how people sign in, by way: what it needs, what it has no use for, and where it may lead.
-
 import { expect, it } from "vitest";
 import { findBrokenAuth } from "../../../src/login/login-rules.ts";
 import type { LoginDocument } from "../../../src/tenants/document/tenant-document.ts";

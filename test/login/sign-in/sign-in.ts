@@ -1,5 +1,5 @@
-// Owns a visit to a tenant's login for tests inside workerd: a tenant with its real authority, and a provider that answers
-// what the Worker fetches. Refuses pages and tokens of ours: a way to sign in is looked at by itself.
+// A visit to a tenant's login for tests inside workerd: a tenant with its real authority, and a provider that answers
+// what the Worker fetches.
 
 import { env } from "cloudflare:workers";
 import { generateKeyPair, type GenerateKeyPairResult } from "jose";

@@ -1,4 +1,4 @@
-// Tokens that name keys which nobody has: anybody can make them, and the tenant's object grants everybody's leases.
+// Anybody can make a token with an unknown key, and the tenant's object grants everybody's leases.
 
 import { generateKeyPair, SignJWT } from "jose";
 import { expect, it, vi } from "vitest";

@@ -1,5 +1,4 @@
-// A document that names many scopes which are none, among many that are: each was compared with all of them, to say what was
-// meant. Whoever mends a document asks again.
+// Each unknown scope was compared with all known ones to suggest a name.
 
 import { expect, test } from "vitest";
 import { findBrokenAuth } from "../../../src/login/login-rules.ts";

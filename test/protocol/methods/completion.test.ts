@@ -1,4 +1,3 @@
-// completion/complete: params in every spelling the revisions allow, and at most a hundred values.
 import { describe, expect, test } from "vitest";
 import { failure } from "../../../src/protocol/errors.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";

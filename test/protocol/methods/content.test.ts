@@ -1,4 +1,3 @@
-// Content blocks in a revision that does not know their type: the type falls back, the information stays.
 import { describe, expect, test } from "vitest";
 import { REVISION_FEATURES } from "../../../src/protocol/revisions.ts";
 import { adaptBlock, adaptBlocks } from "../../../src/protocol/methods/content.ts";

@@ -1,4 +1,3 @@
-// How a conversation starts: initialize, server/discover and ping, each as its revision demands.
 import { describe, expect, test } from "vitest";
 import { encodeOutcome } from "../../../src/protocol/dispatch.ts";
 import { VERSIONS_2025 } from "../../../src/protocol/revisions.ts";

@@ -1,4 +1,3 @@
-// Lists of definitions in every revision: pages, cursors that belong to one list, caching hints, one encoding kept.
 import { describe, expect, test } from "vitest";
 import { encodeCursor } from "../../../src/protocol/cursor.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";

@@ -1,4 +1,3 @@
-// logging/setLevel of era 2025: it needs a session and a level, and answers with nothing.
 import { describe, expect, test } from "vitest";
 import { VERSIONS_2025 } from "../../../src/protocol/revisions.ts";
 import { LOG_LEVELS } from "../../../src/protocol/meta.ts";

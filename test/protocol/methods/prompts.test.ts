@@ -1,4 +1,3 @@
-// prompts/list and prompts/get: params, required arguments, and messages as each revision knows them.
 import { describe, expect, test } from "vitest";
 import { SerializedResult, type CallOutcome } from "../../../src/protocol/call-outcome.ts";
 import { failure } from "../../../src/protocol/errors.ts";

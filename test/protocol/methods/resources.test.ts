@@ -1,4 +1,3 @@
-// resources/list and resources/read: cursors are the backend's, URIs reach it in normal form, reads carry hints.
 import { describe, expect, test } from "vitest";
 import { UNCACHED, type CallOutcome } from "../../../src/protocol/call-outcome.ts";
 import { failure } from "../../../src/protocol/errors.ts";

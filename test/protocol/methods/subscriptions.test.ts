@@ -1,5 +1,3 @@
-// What a client may ask to be told of in era 2026, as it is read before a stream begins.
-
 import { describe, expect, test } from "vitest";
 import { isFailure } from "../../../src/protocol/methods/params.ts";
 import { parseListenFilter } from "../../../src/protocol/methods/subscriptions.ts";

@@ -1,4 +1,3 @@
-// tools/list and tools/call: params, header mirrors, and how definitions and results read in each revision.
 import { describe, expect, test } from "vitest";
 import { SerializedResult, type CallOutcome, type InvalidArguments } from "../../../src/protocol/call-outcome.ts";
 import { failure } from "../../../src/protocol/errors.ts";

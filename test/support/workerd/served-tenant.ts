@@ -1,5 +1,5 @@
-// Owns a Worker of a test's own inside workerd: a tenant that it serves, requests to it, and a tenant's authority that
-// cannot be reached for a while. Refuses assertions.
+// A Worker of a test's own inside workerd: a tenant that it serves, requests to it, and a tenant's authority that
+// cannot be reached for a while.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";

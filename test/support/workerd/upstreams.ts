@@ -1,5 +1,5 @@
-// Owns upstreams for tests inside workerd: what the Worker fetches from a host of a test's own is answered by a function
-// of that test, in this isolate. Refuses every other host.
+// Upstreams for tests inside workerd: what the Worker fetches from a host of a test's own is answered by a function of
+// that test, in this isolate.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";

@@ -1,5 +1,5 @@
-// The clock of a machine that was an hour ahead, and is set right. What an isolate has kept "until" some time by then would
-// be kept for an hour more: access that was withdrawn, names that have another owner, somebody who is told to wait.
+// A clock that was an hour ahead is set right. What was cached until a time by the wrong clock would live an hour
+// longer.
 
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from "vitest";

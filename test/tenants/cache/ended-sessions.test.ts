@@ -1,5 +1,3 @@
-// What one isolate knows of ended sessions: never that one goes on which it cannot know of, and bounded.
-
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { EndedSessions } from "../../../src/tenants/cache/ended-sessions.ts";
 import { endedSince, endedSessionStore } from "../../../src/tenants/object/ended-session-store.ts";

@@ -1,5 +1,5 @@
-// The endpoint where its isolate is behind the authority, or cannot reach it: what only a test inside the isolate can
-// bring about. The rest is in test/http.
+// The isolate is behind the tenant's object or cannot reach it: only a test inside the isolate can do that. The rest is
+// in test/endpoint.
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";

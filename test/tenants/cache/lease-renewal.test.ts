@@ -1,5 +1,4 @@
-// How often an isolate asks a tenant's authority for leases: before one ends, at its end, and for keys that it does not know.
-// Counted at the binding; what the authority answers is real.
+// Leases are counted at the binding; the tenant's object is real.
 
 import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";

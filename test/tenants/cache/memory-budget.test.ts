@@ -1,5 +1,3 @@
-// What counts as held, for how long: until it is released, and where nobody is left to do that, for a while.
-
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { ResponseBudget } from "../../../src/gateway/guard/response-budget.ts";
 import { MESSAGE_MIN_RATE, RequestBody } from "../../../src/streams/request-body.ts";

@@ -1,5 +1,3 @@
-// What an isolate holds of a tenant and for how long: the serving half of the lease rule, against real authorities.
-
 import { exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { DEFAULT_PLACEMENT } from "../../../src/tenants/directory/placement.ts";

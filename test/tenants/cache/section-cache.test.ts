@@ -1,5 +1,3 @@
-// What an isolate holds of the lists of upstreams, of all tenants together: a budget of memory that tenants share.
-
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import type { GrantedLease } from "../../../src/tenants/object/policy-records.ts";

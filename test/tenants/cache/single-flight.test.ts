@@ -1,4 +1,4 @@
-// Calls that several wait for, in one isolate. What one invocation's end does to the others is in test/e2e/object-away.test.ts.
+// What the end of one invocation does to the others is in test/e2e/object-away.test.ts.
 
 import { describe, expect, it } from "vitest";
 import { SingleFlight } from "../../../src/tenants/cache/single-flight.ts";

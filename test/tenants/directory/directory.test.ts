@@ -1,5 +1,3 @@
-// Which names are tenants: what the directory says, what an isolate remembers of it, and for how long.
-
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { DirectoryRef } from "../../../src/tenants/directory/directory-object.ts";

@@ -1,5 +1,3 @@
-// Where the namespaces of the Worker's objects come from: of what it exports, where its configuration binds nothing.
-
 import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { expect, it } from "vitest";

@@ -1,5 +1,5 @@
-// A tenant that is deleted and made again in another jurisdiction, while an isolate holds where the one before it was, or KV
-// says so. This platform has no jurisdictions: here each is other objects, told apart by their names, behind the same calls.
+// The local platform has no jurisdictions: here each one is another set of objects, told apart by their names, behind
+// the same calls.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";

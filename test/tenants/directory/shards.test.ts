@@ -1,5 +1,3 @@
-// The directory is shared among objects: what KV is told of its names, and that it is told until it has arrived.
-
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";

@@ -1,5 +1,3 @@
-// What a name costs that is no tenant's, and one that was a moment ago: calls to objects, and what is stored for it.
-
 import { createExecutionContext, runInDurableObject, waitOnExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";

@@ -1,5 +1,3 @@
-// Patterns over names: what `*` and `?` stand for, that nothing else means anything, and that no pattern takes long.
-
 import { describe, expect, it } from "vitest";
 import * as fc from "fast-check";
 import { globMatches, matchesAny } from "../../../src/tenants/document/glob.ts";

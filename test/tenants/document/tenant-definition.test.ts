@@ -1,5 +1,3 @@
-// Tenants are declared in code: which ids may stand in a URL, and which names a pattern covers.
-
 import { describe, expect, it } from "vitest";
 import { defineTenants } from "../../../src/tenants/document/tenant-definition.ts";
 import { matchesAny } from "../../../src/tenants/document/glob.ts";

@@ -1,5 +1,3 @@
-// How documents lie on top of each other, and what differs between two.
-
 import { describe, expect, it } from "vitest";
 import {
   diffDocuments,

@@ -1,5 +1,3 @@
-// The one rule of what is visible: that deciding and explaining agree, and what each part of the rule can do alone.
-
 import { describe, expect, it } from "vitest";
 import * as fc from "fast-check";
 import type { Patterns, ScopeDocument, TenantDocument } from "../../../src/tenants/document/tenant-document.ts";

@@ -1,5 +1,3 @@
-// The audit log: what is kept of an entry, and reading it page by page.
-
 import { describe, expect, it } from "vitest";
 import {
   AUDIT_BYTES,

@@ -1,5 +1,3 @@
-// What only a tenant's one authority decides: its keys and their turn, who claimed what, whether it was seeded.
-
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { seal, unseal } from "../../../src/auth/seal.ts";

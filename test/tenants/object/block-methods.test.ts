@@ -1,5 +1,3 @@
-// The list of blocks in a tenant's object: replaced whole by a newer version, enforced by the tenant's own leases.
-
 import { expect, describe, it } from "vitest";
 import type { BlockList } from "../../../src/tenants/object/policy-records.ts";
 import type { PolicyMethods } from "../../../src/tenants/object/policy-rpc.ts";

@@ -1,6 +1,3 @@
-// What the announcer promises: after the last commit every hub hears of it at least once, whatever failed on the way;
-// nothing before it is in force, and nothing at all while nobody listens.
-
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { ChangeMethods } from "../../../src/tenants/object/change-rpc.ts";
 import { createChangeDomain } from "../../../src/tenants/object/change-store.ts";

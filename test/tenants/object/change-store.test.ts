@@ -1,5 +1,3 @@
-// The record of what changed: what differs since any version, bounded in rows, and sent on by the tenant's real object.
-
 import { evictDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";

@@ -1,5 +1,3 @@
-// The end of an object: closed, erased, remembered for a while, and then nothing at all.
-
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { afterEach, expect, it, vi } from "vitest";
 import { TOMBSTONE_MS, createDeletionState } from "../../../src/tenants/object/deletion-state.ts";

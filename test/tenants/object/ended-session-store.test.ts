@@ -1,5 +1,3 @@
-// Which sessions were ended: kept until their ids expire, given out from a cursor on, and bounded.
-
 import { describe, expect, it } from "vitest";
 import {
   endedSince,

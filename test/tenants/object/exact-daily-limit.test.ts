@@ -1,5 +1,4 @@
-// A daily limit over a bad day: isolates that die, clocks that differ, an object that answers late, or whose clock goes back over
-// midnight. However it goes, an exact limit is never exceeded.
+// Isolates die, clocks differ, answers come late, the object's clock goes back over midnight.
 
 import * as fc from "fast-check";
 import { expect, it } from "vitest";

@@ -1,6 +1,3 @@
-// What a tenant's object forgets: keys that ended, suspensions of keys that are gone, retired names beyond what leases
-// should carry, claims; by its alarm too, when nobody writes.
-
 import { describe, expect, it } from "vitest";
 import { MAX_KEYS, type KeyInsert } from "../../../src/tenants/object/key-methods.ts";
 import type { PolicyMethods } from "../../../src/tenants/object/policy-rpc.ts";

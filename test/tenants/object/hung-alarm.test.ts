@@ -1,4 +1,4 @@
-// A domain whose alarm called somebody who never answers: it is rung again some minutes later, in the same instance.
+// A domain's alarm called something that never answers: it runs again minutes later, in the same instance.
 
 import { runInDurableObject } from "cloudflare:test";
 import { expect, it, onTestFinished, vi } from "vitest";

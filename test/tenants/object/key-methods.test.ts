@@ -1,5 +1,3 @@
-// API keys as the tenant's object keeps them: what a lease says of one, how it ends, and what the audit log tells.
-
 import { describe, expect, it } from "vitest";
 import type { KeyInsert } from "../../../src/tenants/object/key-methods.ts";
 import type { PolicyMethods } from "../../../src/tenants/object/policy-rpc.ts";

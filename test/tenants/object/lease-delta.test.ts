@@ -1,4 +1,4 @@
-// What a lease carries of ended sessions, beside the policy; the rule itself is held by the tests of the policy's tables.
+// The rule itself is tested with the tables of the policy.
 
 import { describe, expect, it } from "vitest";
 import { createChangeClient } from "../../../src/tenants/object/change-rpc.ts";

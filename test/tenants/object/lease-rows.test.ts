@@ -1,5 +1,3 @@
-// What a lease notes of the key that asks for it, what it says to an isolate that has everything, and leases of an object that is full.
-
 import { describe, expect, it, vi } from "vitest";
 import { KEY_LIFETIME_MS, authorityStore } from "../../../src/tenants/object/authority-store.ts";
 import { keyIdsOf } from "../../../src/auth/seal.ts";

@@ -1,5 +1,3 @@
-// The authority's half of the lease rule: from when on nothing that was leased contradicts a write.
-
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";

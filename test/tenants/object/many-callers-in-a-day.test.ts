@@ -1,5 +1,5 @@
-// After 20,000 callers of one day keys and addresses shared one row: whoever had as many addresses, which is a third of a /48,
-// left no call of the day to a key that came for the first time.
+// After 20,000 callers of one day, keys and addresses shared one row: somebody with as many addresses, a third of a
+// /48, used up the calls of a new key.
 
 import { expect, it } from "vitest";
 import { limitStore } from "../../../src/limits/limit-store.ts";

@@ -1,5 +1,5 @@
-// A Worker and the objects that it calls may be of two releases, and so may what clients hold: what the other one says is
-// understood, or refused so that whoever asks again is served. None of it is taken for something else.
+// The Worker, its objects and what clients hold may be of two releases. What the other release sends is understood, or
+// refused so that a retry succeeds.
 
 import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { exports } from "cloudflare:workers";

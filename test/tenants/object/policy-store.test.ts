@@ -1,5 +1,3 @@
-// Every write of a tenant's policy: what it ends in, and what the audit log says of it; and what a lease carries.
-
 import { describe, expect, it } from "vitest";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import type {

@@ -1,5 +1,3 @@
-// What a tenant leases beside its policy: by hash, in parts, within bounds, and gone from KV when nobody may look for it.
-
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";

@@ -1,5 +1,3 @@
-// How domains keep tables in one object: migrations that run once whatever the versions, methods called by name.
-
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-// What a domain with tables of its own may use without a door to another's: here one that no other file knows.
+// A domain with tables of its own that no other file knows.
 
 import { expect, it } from "vitest";
 import { createChangeDomain } from "../../../src/tenants/object/change-store.ts";

@@ -1,5 +1,3 @@
-// The one alarm that a tenant's domains share: the earliest wish wins, and nothing makes it forget one.
-
 import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";

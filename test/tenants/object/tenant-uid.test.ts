@@ -1,5 +1,3 @@
-// Which tenant of a name a call means: another one than the one that is there is refused, whatever it asks.
-
 import { describe, expect, it } from "vitest";
 import { authorityStore } from "../../../src/tenants/object/authority-store.ts";
 import {
