@@ -77,7 +77,7 @@ describe("a refusal", () => {
     [404, {}, ""],
     [200, {}, ""],
     [301, { location: "https://www.example.com/" }, ", and leads to https://www.example.com/"],
-  ])("of what is no admin API, and answers %s, says so", async (status, headers, elsewhere) => {
+  ])("of a server without the admin API, which answers %s, says so", async (status, headers, elsewhere) => {
     const other = adminClient({ url: ORIGIN, fetch: async () => new Response("<h1>Hello</h1>", { status, headers }) });
     const error = await other.request("GET /tenants").catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(AdminError);
@@ -95,7 +95,7 @@ const answered = (body: string | null, init: ResponseInit) =>
 const refusal = async (client: ReturnType<typeof adminClient>) =>
   client.request("GET /tenants").catch((thrown: unknown) => thrown);
 
-describe("an answer that is no problem of the admin API", () => {
+describe("an error that is not a problem document", () => {
   it.each([500, 502, 503, 520])("is no wrong address with status %s", async (status) => {
     const error = await refusal(answered("<h1>Bad gateway</h1>", { status }));
     const message = `${ORIGIN}/mcp/acme/admin/v1/tenants answered ${status}, and not as the admin API does`;
@@ -115,13 +115,13 @@ describe("an answer that is no problem of the admin API", () => {
   });
 });
 
-it("an error of the client says when the server wants to be asked again", async () => {
+it("an error of the client has the server's Retry-After", async () => {
   const busy = { status: 503, headers: { "retry-after": "7" } };
   expect(await refusal(answered(`{"title":"Too busy"}`, busy))).toMatchObject({ retryAfter: 7, message: "Too busy" });
   expect(await refusal(answered(`{"title":"No"}`, { status: 404 }))).toMatchObject({ retryAfter: undefined });
 });
 
-it("the client returns a 304 to what was asked with if-none-match", async () => {
+it("the client returns a 304 for a request with if-none-match", async () => {
   const params = { id: await newTenant() };
   const route = "GET /tenants/{id}/document";
   const etag = (await admin.response(route, { params })).headers.get("etag") ?? "";

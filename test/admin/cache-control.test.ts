@@ -20,7 +20,7 @@ it("no cache keeps the answer of any route, with a token or without", async () =
 });
 
 it.each(["/admin/v1/nothing", "/admin", "/admin/v1/tenants/none/none/none"])(
-  "no cache keeps what is answered at %s, where there is no route",
+  "no cache keeps the answer at %s, which is not a route",
   async (path) => {
     for (const method of ["GET", "POST", "OPTIONS", "PATCH"]) {
       const answer = await appOf().fetch(new Request(ORIGIN + path, { method }), adminEnv);

@@ -75,7 +75,7 @@ const refusedBy = (id: string) =>
   );
 const createdOf = async (id: string) => String((await ask("GET", `/tenants/${id}`)).body["created"]);
 
-it("a tenant that the function no longer knows is shown as gone, and can be neither used nor changed", async () => {
+it("a tenant that is no longer declared is shown as gone, and can be neither used nor changed", async () => {
   const id = await keeping();
   expect(await stateOf(id)).toBe("code");
   await drop(id);
@@ -99,7 +99,7 @@ it("a tenant is unknown, and not gone, where the function cannot say", async () 
   expect(await answerOf(id, "kept")).toContain("own:note");
 });
 
-it("a gone tenant is who it was when its row comes back, with everything that it kept", async () => {
+it("a gone tenant is restored with its data when it is declared again", async () => {
   const id = await keeping();
   const created = await createdOf(id);
   await drop(id);
@@ -110,7 +110,7 @@ it("a gone tenant is who it was when its row comes back, with everything that it
   expect(await createdOf(id)).toBe(created);
 });
 
-it("a gone tenant is deleted with everything that it kept, and the next one of its name is another", async () => {
+it("a gone tenant is deleted with its data, and the next one of its name is a new tenant", async () => {
   const id = await keeping();
   const created = await createdOf(id);
   expect((await ask("DELETE", `/tenants/${id}`)).status).toBe(409);
@@ -128,7 +128,7 @@ it("a gone tenant is deleted with everything that it kept, and the next one of i
   expect(await stateOf(id)).toBe("code");
 });
 
-it("a gone tenant is deleted to the end though its row comes back meanwhile", async () => {
+it("the deletion of a gone tenant completes even if it is declared again meanwhile", async () => {
   const id = await keeping();
   await drop(id);
   let isCut = true;
@@ -161,7 +161,7 @@ it("a gone tenant is deleted to the end though its row comes back meanwhile", as
   expect(await answerOf(id, "kept")).toContain("nothing");
 });
 
-describe("what stands open", () => {
+describe("an open stream", () => {
   it.each(["changed() says so", "somebody else is refused"])("ends once %s", async (how) => {
     const id = await keeping();
     const headers = await sessionAt(worker, id);

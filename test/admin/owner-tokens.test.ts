@@ -24,7 +24,7 @@ describe.each(VARIABLES)("%s", (variable) => {
     expect(refused.text).not.toContain(token);
   });
 
-  it("that is weak is said to nobody else, and shuts nobody out", async () => {
+  it("that is weak is not shown to others, and does not lock them out", async () => {
     const env = { [variable]: "weak" };
     const other = await ask("GET", "/tenants", { token: "another", env });
     expect([other.status, other.body]).toMatchObject([401, { detail: "The token is not known" }]);
@@ -60,7 +60,7 @@ it("a Worker without ADMIN_TOKEN says how to set it, in the log once and in ever
   ]);
 });
 
-it("a token that the README or npm start makes passes, and so do 32 random hexadecimal digits", async () => {
+it("a token as the README or npm start makes it is accepted, and so are 32 random hexadecimal digits", async () => {
   const bytes = (many: number) => [...crypto.getRandomValues(new Uint8Array(many))];
   const base64 = (many: number) => btoa(String.fromCharCode(...bytes(many)));
   const hexadecimal = () => bytes(16).map((byte) => byte.toString(16).padStart(2, "0"));

@@ -51,7 +51,7 @@ describe("a JSON body", () => {
     expect((await ask("GET", `/tenants/${id}`)).body).toMatchObject({ revision: 1 });
   });
 
-  it("is not read further than its limit where nobody says how long it is", async () => {
+  it("is not read beyond its limit if it has no length", async () => {
     let sent = 0;
     const endless = new ReadableStream<Uint8Array>({
       pull: (controller) => {
@@ -65,7 +65,7 @@ describe("a JSON body", () => {
 });
 
 describe("a path", () => {
-  it("that is nothing is 404, and under another method 405", async () => {
+  it("that does not exist is 404, and under another method 405", async () => {
     const at = (method: string, path: string) =>
       appOf().fetch(
         new Request(`${ORIGIN}/admin${path}`, { method, headers: { authorization: `Bearer ${ROOT}` } }),
@@ -104,7 +104,7 @@ describe("a failure inside", () => {
   const request = () =>
     new Request(`${ORIGIN}/admin/v1/tenants/acme`, { headers: { authorization: `Bearer ${ROOT}`, "cf-ray": "ray-1" } });
 
-  it("tells the caller only an id, by which the Worker's author finds it", async () => {
+  it("shows the caller only an id, by which the Worker's author finds it", async () => {
     const secret = new Error("the password is swordfish");
     const answer = await app.fetch(request(), failing(secret));
     const text = await answer.text();
@@ -118,7 +118,7 @@ describe("a failure inside", () => {
     expect(messages).toEqual([secret]);
   });
 
-  it("that is only too much at once asks to come again", async () => {
+  it("of an overload has a Retry-After", async () => {
     const overloaded = Object.assign(new Error("overloaded"), { overloaded: true });
     const answer = await app.fetch(request(), failing(overloaded));
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);

@@ -134,7 +134,7 @@ it.each([
   });
 });
 
-it("a use that is settled late takes none of what was written since", async () => {
+it("a late update of a base's uses does not undo later writes", async () => {
   const [first, second] = ["settled-a", "settled-b"];
   for (const base of [first, second]) await ask("PUT", `/bases/${base}`, { json: { title: "old" } });
   await ask("POST", "/tenants", { json: { id: "settled", document: { mode: "open", extends: [first] } } });

@@ -77,7 +77,7 @@ describe.each([30_000, -30_000])("where the tenant's object is %i ms ahead", (ms
     expect(Math.abs(said - Date.now())).toBeLessThan(10_000);
   });
 
-  it("a rollout of a base is done when the last lease has ended, though the platform's clock is another one, too", async () => {
+  it("a rollout of a base is done when the last lease has ended, even if the platform's clock differs, too", async () => {
     const base = `base-${crypto.randomUUID().slice(0, 8)}`;
     await ask("PUT", `/bases/${base}`, { json: { title: "old" } });
     const id = await leased(ms, { extends: [base] });

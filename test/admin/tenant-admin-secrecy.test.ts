@@ -129,7 +129,7 @@ async function told(method: (typeof METHODS)[number], { path, json }: SentReques
   };
 }
 
-it("a tenant's administrator is told nothing of what others have, whatever they ask", async () => {
+it("a tenant's administrator learns nothing of other tenants from any request", async () => {
   const seen = new Map<string, number>();
   const names = [BASE, HOSTNAME, others];
   const namedIn = (text: string) => names.filter((name) => text.includes(name));
@@ -162,7 +162,7 @@ it("a tenant's administrator is told nothing of what others have, whatever they 
   expect(seen.size).toBeGreaterThan(6);
 }, 120_000);
 
-it("a tenant's administrator is told the same of a tenant of others as of a name that nobody has", async () => {
+it("a tenant's administrator gets the same answer for another tenant as for an unknown name", async () => {
   for (const { method, path, operation } of operations().filter((one) => one.path.includes("{id}"))) {
     const asking = fc.sample(askedOf(path, operation, "ID-OF-IT"), { ...SEED, numRuns: 3 });
     for (const request of asking) {

@@ -35,7 +35,7 @@ function toolOf(view: View, name: string): string | undefined {
   return found === undefined || isFailure(found) ? undefined : found.target.name;
 }
 
-describe("what a person left out when they let a client in", () => {
+describe("tools that a person deselected at consent", () => {
   it.each([
     { what: "a tool by name", narrowing: { deny: ["wipe"] }, left: ["add", "greet"] },
     { what: "everything but some", narrowing: { deny: [], allow: ["greet"] }, left: ["greet"] },
@@ -72,7 +72,7 @@ describe("what a person left out when they let a client in", () => {
     expect(toolOf(narrowed(undefined, { tools: { rename } }, [old]), "wipe")).toBe("wipe");
   });
 
-  it("takes no other tool along whose own name was given to one that was chosen", () => {
+  it("do not hide another tool whose own name was given to a selected one", () => {
     const rename = { add: { name: "wipe" } };
     const view = narrowed({ deny: [], allow: ["wipe"] }, { tools: { rename } });
     expect(view.tools.map(({ target }) => target.name)).toEqual(["add"]);

@@ -90,7 +90,7 @@ describe("a template that lists", () => {
     },
   );
 
-  it("is handed a cursor that it made for another caller, or in another profile, from nobody", async () => {
+  it("never gets a cursor that it made for another caller or in another profile", async () => {
     const requests: unknown[] = [];
     const listed = template(({ cursor }, { principal }) => {
       requests.push([cursor, principal.id]);
@@ -257,7 +257,7 @@ it.each(['"', "\\", "\u0001", "\ud800", "é", "語"])("a cursor of 4096 times %j
   expect(requests).toEqual([undefined, cursor]);
 });
 
-it("what an author lists for who called, and a page that only they can go on from, are for no cache that others share", async () => {
+it("resources listed for one caller, and pages with a cursor of theirs, are not cached for others", async () => {
   const { nextCursor, cacheScope } = await (await serve({ listed: [template(() => ({ resources: [] }))] })).page();
   expect([nextCursor, cacheScope]).toEqual([undefined, "private"]);
   const stored = Array.from({ length: 101 }, (_none, at) => `note:${at}`);

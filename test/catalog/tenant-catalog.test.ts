@@ -63,7 +63,7 @@ it("a prompt of the document that its arguments would make too large is refused 
   });
 });
 
-describe("a tenant's offer", () => {
+describe("a tenant's catalog", () => {
   it("has a prompt of its document in the place of one in code, and what features bring after its own", () => {
     const document = { prompts: { p: { messages: [] } } };
     const policy = { document, suspensions: [], deprecatedNames: [] };

@@ -143,7 +143,7 @@ describe("a source that a feature brings", () => {
     });
   });
 
-  it("is told while somebody listens, and when they end", async () => {
+  it("is notified while a stream is open, and when it ends", async () => {
     const id = await made();
     requests.length = 0;
     const ctx = createExecutionContext();
@@ -170,7 +170,7 @@ describe("a source that a feature brings", () => {
   });
 });
 
-describe("a source whose shelf cannot be read", () => {
+describe("a source whose resource list cannot be read", () => {
   const away: Source<unknown> = {
     ...toy,
     id: "away",

@@ -76,7 +76,7 @@ describe("a name", () => {
     expect(look([zz]).view.prompts.map(({ wire }) => wire.name)).toEqual(["pp"]);
   });
 
-  it("that an operator switched off is nobody's", () => {
+  it("that an operator switched off is not taken by another source", () => {
     const off = { tools: { note_delete: { enabled: false } } };
     expect(listed(off).map(([name]) => name)).toEqual(["zz"]);
     expect(look([zz], off).view.tool("note_delete", 0)).toBeUndefined();
@@ -114,7 +114,7 @@ describe("an id", () => {
   });
 });
 
-describe("a shelf that gives more than it is asked for", () => {
+describe("a resource list that returns more than it is asked for", () => {
   const items = (scheme: string, count: number) =>
     Array.from({ length: count }, (_none, at) => ({
       uri: `${scheme}:${at}`,

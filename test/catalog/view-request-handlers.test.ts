@@ -201,7 +201,7 @@ describe("a tenant's view", () => {
     return createView(createTenantCatalog(whole, acme, { policy, version: 1 }), { profile: null, scopes: undefined });
   };
 
-  it("has everything when nothing is said", () => {
+  it("has everything by default", () => {
     const view = seen({});
     expect([view.tools.length, view.prompts.length, view.resources.length, view.templates.length]).toEqual([
       3, 2, 2, 1,
@@ -238,7 +238,7 @@ describe("a hook that refuses", () => {
   const tools = [defineTool({ name: "t", handler: () => "secret" })];
   const prompts = [definePrompt({ name: "p", handler: () => "secret" })];
 
-  it("is asked once about everything that is called or read, and what it says is all that goes out", async () => {
+  it("runs once for each call or read, and its error is all that the client gets", async () => {
     const seen: string[] = [];
     const { handlers, store } = serve(
       { resources, tools, prompts },
@@ -267,7 +267,7 @@ describe("a hook that refuses", () => {
 });
 
 describe("what goes wrong in a handler", () => {
-  it("is not told when a prompt fails, because its text may hold what the prompt read", async () => {
+  it("is not shown for a failing prompt, because its text may contain what the prompt read", async () => {
     const errors: unknown[] = [];
     const failing = definePrompt({
       name: "p",
@@ -281,7 +281,7 @@ describe("what goes wrong in a handler", () => {
     expect(errors).toHaveLength(1);
   });
 
-  it("costs nobody the result when it is the afterCall hook", async () => {
+  it("in the afterCall hook does not lose the result", async () => {
     const errors: unknown[] = [];
     const { handlers } = serve(
       { tools: [defineTool({ name: "t", handler: () => "done" })] },
@@ -298,7 +298,7 @@ describe("what goes wrong in a handler", () => {
 });
 
 describe("arguments", () => {
-  it("of more values than a schema should be asked about are refused before it is", async () => {
+  it("of too many values are refused before the schema validates them", async () => {
     const greedy = defineTool({ name: "t", input: { type: "object", properties: {} }, handler: () => "ran" });
     const { handlers } = serve({ tools: [greedy] });
     const many = { list: Array.from({ length: 20_000 }, () => 0) };
@@ -308,7 +308,7 @@ describe("arguments", () => {
 });
 
 describe("an output", () => {
-  it("is held against its schema as it is sent, without the defaults that would mend it", async () => {
+  it("is validated as it is sent, without the schema's defaults", async () => {
     const output = { type: "object", properties: { a: { type: "number", default: 1 } }, required: ["a"] };
     const { handlers } = serve({
       tools: [defineTool({ name: "t", output, handler: () => ({ structuredContent: {} }) })],

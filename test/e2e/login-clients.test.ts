@@ -120,7 +120,7 @@ test("a client whose document changes after consent has to ask for it again, and
   await admin.apply(tenant, { mode: "key+oauth", auth: { login: login(changed) } });
   const refused = await refresh(asking, String(again.answer["refresh_token"]));
   expect([refused.status, refused.answer["error"]]).toEqual([400, "invalid_grant"]);
-  expect(await redeem(asking, late["code"] ?? "")).toMatchObject({ status: 400, said: { error: "invalid_grant" } });
+  expect(await redeem(asking, late["code"] ?? "")).toMatchObject({ status: 400, answer: { error: "invalid_grant" } });
   const { page } = await toConsent(authorizeUrl(asking), key);
   expect(page.text).toContain("Another app");
   expect((await tokens()).status).toBe(200);
@@ -132,7 +132,7 @@ test("a client of the same host gets nothing by another's grant", async () => {
   const asking = newAsking(await discover(url), host.put("/client.json", CLIENT_DOCUMENT), REDIRECT);
   const { code = "" } = Object.fromEntries((await allow(authorizeUrl(asking), key)).searchParams);
   const other = { ...asking, id: host.put("/other.json", CLIENT_DOCUMENT) };
-  expect(await redeem(other, code)).toMatchObject({ status: 400, said: { error: "invalid_grant" } });
+  expect(await redeem(other, code)).toMatchObject({ status: 400, answer: { error: "invalid_grant" } });
   const { code: next = "" } = Object.fromEntries((await allow(authorizeUrl(asking), key)).searchParams);
   const tokens = await redeem(asking, next);
   const stolen = await refresh(other, String(tokens.answer["refresh_token"]));

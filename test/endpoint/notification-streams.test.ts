@@ -62,7 +62,7 @@ describe.each(ERAS)("a stream in era $era", ({ era, revision }) => {
   const listen = (tenant: string, options: ListeningOptions = {}, profile?: string) =>
     listenTo(revision, urlOf(tenant, profile), options);
 
-  test("tells that a resource changed, came and went, by the name that was subscribed to", async () => {
+  test("notifies of a resource that changed, appeared or disappeared, by the subscribed name", async () => {
     const tenant = await admin.tenant(DOCUMENT);
     const { write: put, delete: remove } = writerOf(tenant);
     const spelling = "LAB://open/caf%c3%a9";
@@ -77,7 +77,7 @@ describe.each(ERAS)("a stream in era $era", ({ era, revision }) => {
     expect([methodsOf(went)[0], updatedIn(went)]).toEqual([NOTIFICATIONS.resources, [spelling]]);
   });
 
-  test("tells that lists of tools and prompts changed, once that is in force", async () => {
+  test("notifies of changed lists of tools and prompts, once the change is in force", async () => {
     const tenant = await admin.tenant(DOCUMENT);
     const { next } = await listen(tenant);
     await admin.apply(tenant, { ...DOCUMENT, tools: { ...LAB, lab_echo: { enabled: false } } });
@@ -86,7 +86,7 @@ describe.each(ERAS)("a stream in era $era", ({ era, revision }) => {
     expect(methodsOf([await next(), await next()])).toEqual([NOTIFICATIONS.tools, NOTIFICATIONS.prompts]);
   });
 
-  test("tells nothing of a resource that was not subscribed to", async () => {
+  test("does not notify of a resource without a subscription", async () => {
     const tenant = await admin.tenant(DOCUMENT);
     const { write: put } = writerOf(tenant);
     for (const uri of ["lab://open/a", "lab://open/b", END]) await put(uri, "old");
@@ -97,7 +97,7 @@ describe.each(ERAS)("a stream in era $era", ({ era, revision }) => {
     expect(updatedIn(await before(END))).toEqual(["lab://open/a"]);
   });
 
-  test("tells of a burst in few notifications, and of its last state always", async () => {
+  test("sends few notifications for a burst, and always one for its last state", async () => {
     const tenant = await admin.tenant(DOCUMENT);
     const { burst, write: put } = writerOf(tenant);
     const reader = await mcpClient(revision, urlOf(tenant));
@@ -116,7 +116,7 @@ describe.each(ERAS)("a stream in era $era", ({ era, revision }) => {
     expect(count + updatedIn(late).length).toBeLessThan(MANY / 2);
   });
 
-  test("tells of a hundred new resources at once each, and less often that the list changed", async () => {
+  test("notifies of each of a hundred new resources at once, and less often of the list", async () => {
     const tenant = await admin.tenant(DOCUMENT);
     const { burst, write: put } = writerOf(tenant);
     const uris = Array.from({ length: MANY }, (_none, at) => `lab://open/${at}`);
@@ -130,7 +130,7 @@ describe.each(ERAS)("a stream in era $era", ({ era, revision }) => {
     expect(lists).toBeLessThan(MANY);
   });
 
-  describe("never tells what its view hides", () => {
+  describe("never notifies of what its view hides", () => {
     const hidden = "lab://secret/a";
 
     async function expectOnly(listening: Listening, tenant: string, headers: Record<string, string> = {}) {
@@ -182,7 +182,7 @@ describe.each(ERAS)("a stream in era $era", ({ era, revision }) => {
     });
   });
 
-  describe("ends, and tells nothing more,", () => {
+  describe("ends, and sends nothing more,", () => {
     type Withdraw = (tenant: string, key: string) => Promise<unknown>;
 
     /** It hears what is written before, and nothing that is written after; says what happened in which order. */
@@ -279,7 +279,7 @@ describe("subscriptions/listen", () => {
   });
 
   const LISTS = ["tools", "prompts", "resources"] as const;
-  test.each(LISTS)("tells only of the list of %s when only that was asked for", async (list) => {
+  test.each(LISTS)("notifies of the list of %s alone when only that is subscribed", async (list) => {
     const tenant = await admin.tenant(DOCUMENT);
     const { write: put } = writerOf(tenant);
     await put(END, "old");
@@ -327,7 +327,7 @@ describe("subscriptions/listen", () => {
     expect([error?.data, error?.message]).toEqual([{ path: wrong }, expect.stringContaining(`${wrong} `)]);
   });
 
-  test("listens to as many URIs as there may be, and to none", async () => {
+  test("subscribes to the maximum of URIs, and to none", async () => {
     const tenant = await admin.tenant(DOCUMENT);
     const { write: put } = writerOf(tenant);
     const uris = Array.from({ length: 1000 }, (_none, at) => `lab://open/${at}`);

@@ -85,7 +85,7 @@ describe("requestState", () => {
     });
   });
 
-  test("comes with answers that are an object, or not at all", async () => {
+  test("needs answers that are an object", async () => {
     for (const inputResponses of [[], "yes", null, 5]) {
       const params = { name: "lab_pay", arguments: { key: "a" }, inputResponses };
       const { error } = await client2026(lab, { elicitation: {} }).request("tools/call", params);

@@ -51,7 +51,7 @@ const progressOf = (messages: readonly Json[]) =>
   messages.filter(({ method }) => method === "notifications/progress").map(({ params }) => params as Json);
 
 describe.each(ERAS)("an answer in era $era", ({ era, revision }) => {
-  test("is JSON when nothing was to be said before it", async () => {
+  test("is JSON when nothing precedes it", async () => {
     const { type, messages } = await listen(revision, "lab_steps", { steps: 0 }, { meta: { progressToken: 1 } });
     expect(type).toBe("application/json");
     expect(messages.map(textOf)).toEqual(["0 steps"]);
@@ -88,7 +88,7 @@ describe.each(ERAS)("an answer in era $era", ({ era, revision }) => {
     for (const event of events) expect(event).toMatch(/^event: message\ndata: \{.*\}$/);
   });
 
-  test("is JSON, without what was said before it, when Accept has no stream", async () => {
+  test("is JSON, without earlier notifications, when Accept has no stream", async () => {
     for (const accept of ["application/json", "*/*"]) {
       const about = { meta: { progressToken: 1, [LOG_LEVEL]: "debug" }, headers: { accept } };
       const { type, messages } = await listen(revision, "lab_steps", { steps: 3, everyMs: 50 }, about);
@@ -213,7 +213,7 @@ describe("log messages", () => {
     expect(order).toEqual([progress, log, progress, log, "result"]);
   });
 
-  test("of a batch have a stream to go to where the client takes one, and the batch is answered", async () => {
+  test("of a batch go to a stream if the client accepts one, and the batch is answered", async () => {
     const params = { name: "lab_steps", arguments: { steps: 2 }, _meta: { progressToken: 1 } };
     for (const accept of ["application/json", "application/json, text/event-stream"]) {
       const { headers, messages } = await post(lab, [{ jsonrpc: "2.0", id: 1, method: "tools/call", params }], {

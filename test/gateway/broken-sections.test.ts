@@ -113,7 +113,7 @@ async function scene() {
 
 const PATIENT = { timeout: 120_000 };
 
-it("other tools are served whatever stands for what was read of an upstream", PATIENT, async () => {
+it("other tools are served whatever is stored as an upstream's catalog", PATIENT, async () => {
   const { ask, text, write, shown } = await scene();
   const lists = ["prompts/list", "resources/list"];
   const failed: string[] = [];
@@ -141,7 +141,7 @@ it("an upstream whose catalog cannot be used is named as such", PATIENT, async (
   expect(await ask("tools/list")).toContain("what was read of it cannot be used");
 });
 
-it("an upstream is served whatever stands for why it could not be read", PATIENT, async () => {
+it("an upstream is served whatever is stored as its refresh error", PATIENT, async () => {
   const { ask, config, write, shown } = await scene();
   const note = JSON.stringify({ of: config, since: 1, why: "it was away" });
   for (const one of brokenTexts(note)) {

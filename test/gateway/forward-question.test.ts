@@ -84,7 +84,7 @@ describe("a form of an upstream, to a client of 2025-06-18", () => {
     expect(said).toEqual({ action: "accept", content: { size: "l", colours: ["red", "blue"] } });
   });
 
-  it("fails where it is no form, and nobody is asked", async () => {
+  it("fails if it is not a form, and the client is not asked", async () => {
     const params = { message: "?", requestedSchema: { type: "object", properties: { a: null } } };
     await expect(ask(revision, "elicitation/create", params)).rejects.toThrow(TypeError);
   });
@@ -116,7 +116,7 @@ it.each(["2025-11-25", "2026-07-28"] as const)("a form goes to a client of %s as
 describe("audio for a model", () => {
   const params = { maxTokens: 5, messages: [{ role: "user", content: AUDIO }] };
 
-  it("is asked of nobody in 2024-11-05, and the upstream is told why", async () => {
+  it("is not asked in 2024-11-05, and the upstream gets the reason", async () => {
     const { put, said, waited } = await ask("2024-11-05", "sampling/createMessage", params);
     expect({ put, said, waited }).toEqual({
       put: [],
@@ -137,7 +137,7 @@ it("a question without params is put without, in every revision", async () => {
 const URL_MODE = { mode: "url", message: "?", url: "https://a.example/", elicitationId: "e" };
 const WITH_TOOLS = { maxTokens: 1, messages: [], tools: [] };
 
-describe("a client is not asked, and the upstream hears so at once,", () => {
+describe("a client is not asked, and the upstream gets an error at once,", () => {
   it.each<[string, ProtocolVersion, string, JsonObject, JsonObject]>([
     ["what it did not declare", "2025-11-25", "elicitation/create", FORM, { sampling: {} }],
     ["for roots that it did not declare", "2025-11-25", "roots/list", {}, { sampling: {} }],

@@ -50,7 +50,7 @@ describe("an upstream", () => {
       expect(due({ a: "1", b: "1" })).toEqual(["a", "b"]);
     }));
 
-  it("is read again when its time has come", () =>
+  it("is read again when it is due", () =>
     withBench(({ due, settle, clock, methods }) => {
       due({ a: "1" });
       expect(settle()).toBeNull();
@@ -62,7 +62,7 @@ describe("an upstream", () => {
       expect(due({ a: "1" })).toEqual(["a"]);
     }));
 
-  it("is claimed for an operator before its time, unless somebody reads it, and the audit log has that", () =>
+  it("is locked for an operator before it is due, unless a refresh runs, and the audit log has that", () =>
     withBench(({ due, settle, methods, sql }) => {
       const claim = (config: string, revision = 1) =>
         methods.tryClaim({ revision, upstreams: [{ id: "a", config }] }, "a", { name: "bob" });
@@ -133,7 +133,7 @@ describe("an upstream", () => {
       expect(due({ a: "1" })).toEqual(["a"]);
     }));
 
-  it("is read at once when it is configured anew, and a reading of the old configuration is ignored", () =>
+  it("is read at once after a new configuration, and a refresh with the old one is ignored", () =>
     withBench(({ due, settle }) => {
       due({ a: "1" });
       expect(due({ a: "2" }, 2)).toEqual(["a"]);

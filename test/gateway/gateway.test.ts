@@ -120,7 +120,7 @@ describe.each(["2025", "2026"] as const)("an upstream of era %s", (era) => {
 });
 
 describe("calls to an upstream of era 2026", () => {
-  it("come under ids of their own, as the answer to a question must", async () => {
+  it("have ids of their own, as the answer to a question must", async () => {
     const requests: string[] = [];
     const id = await tenantWith({ sums: { url: workerAt(upstreamWorker("ids"), requests), era: "2026" } });
     await expect.poll(async () => (await toolsOf(id)).names, { timeout: 10_000 }).toEqual(["sums__add"]);

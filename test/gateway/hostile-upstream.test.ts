@@ -103,7 +103,7 @@ describe.each(["\n", "\r", "\r\n", "\n\n"])("JSON with the line break %j between
   });
 });
 
-describe("an upstream that says without end that its lists have changed", () => {
+describe("an upstream that sends endless list changes", () => {
   it("makes two calls to the tenant's object in a call: one at once, and one at its end", async () => {
     const notification = 'data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n';
     const served = await serving({
@@ -173,7 +173,7 @@ describe("an upstream that answers after its tenant points elsewhere", () => {
 });
 
 describe("a failure of the tenant's object while an upstream is read", () => {
-  it("is told to onError, and lists do not repeat it", async () => {
+  it("reaches onError, and lists do not repeat it", async () => {
     const notifications: unknown[] = [];
     const ours = createWorker({
       tenants: {},

@@ -11,7 +11,7 @@ import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { servedTenant } from "../support/workerd/served-tenant.ts";
 import { rowsOf } from "../support/workerd/tenant.ts";
 
-it("upstreams are read, reviewed and kept where every table has a column more", async () => {
+it("upstreams are read, reviewed and stored if every table has one more column", async () => {
   const tenant = await servedTenant({ mode: "open" });
   const { stub, object } = tenant;
   const added = await runInDurableObject(object, (_instance, { storage: { sql } }) => {

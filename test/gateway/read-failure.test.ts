@@ -23,12 +23,12 @@ it.each([
   ["data:text/html,x", undefined],
   ["ftp://files.example/", undefined],
   [undefined, undefined],
-])("operators are told of a redirect to %s as %s", (location, told) => {
+])("operators see a redirect to %s as %s", (location, told) => {
   const detail = told === undefined ? undefined : `it leads to ${told}`;
   expect(operatorDetail(redirect(location), ["KEY-12345678", "e"])).toBe(detail);
 });
 
-it("operators are told the words of an HTTP error in one line", () => {
+it("operators see the text of an HTTP error in one line", () => {
   const fault: Fault = {
     kind: "status",
     http: { status: 500, contentType: "" },
@@ -39,7 +39,7 @@ it("operators are told the words of an HTTP error in one line", () => {
   expect(operatorDetail({ ...fault, reason: undefined }, [])).toBeUndefined();
 });
 
-it("operators are told nothing more of other faults", () => {
+it("operators see nothing more of other faults", () => {
   expect(operatorDetail({ kind: "cancelled", sent: "no" }, [])).toBeUndefined();
 });
 

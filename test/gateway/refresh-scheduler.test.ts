@@ -31,7 +31,7 @@ function scene(call: TenantStub["call"]) {
 }
 
 it.each([-3_600_000, -5000, 0])(
-  "an isolate asks again a second later at the soonest, where it is told %i ms",
+  "an isolate asks again after a second at the soonest, if the object says %i ms",
   async (ms) => {
     const { context } = scene(async (method) =>
       method === "gateway.claimDue"
@@ -55,7 +55,7 @@ it("an isolate reads what it claimed though removed upstreams cannot be cleared 
   expect(notifications.map(String)).toContain("Error: Network connection lost.");
 });
 
-it("an isolate clears up again soon where that failed, though nothing is due", async () => {
+it("an isolate soon retries a failed cleanup, although nothing is due", async () => {
   const { context } = scene(async (method) => {
     if (method === "sections.remove") throw new Error("Network connection lost.");
     return { claimed: [], nextAt: Infinity, isCurrent: true };

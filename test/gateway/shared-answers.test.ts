@@ -84,7 +84,7 @@ describe("an answer that an upstream marks as public", () => {
     ["a key with scopes, where others see more", "open", "scoped", "private"],
     ["a key that sees what everybody sees", "open", "whole", "public"],
     ["everybody", "open", undefined, "public"],
-  ] as const)("has the right cacheScope for %s, whatever is asked", async (_whom, mode, key, cacheScope) => {
+  ] as const)("has the right cacheScope for %s, for every method", async (_whom, mode, key, cacheScope) => {
     const { ask, keys } = await serve(mode);
     for (const [where, method, params] of REQUESTS) {
       const { result } = await ask(key && keys[key], where, method, params);
@@ -93,7 +93,7 @@ describe("an answer that an upstream marks as public", () => {
   });
 });
 
-describe("a text that says for whom it is", () => {
+describe("a text for one caller", () => {
   it.each([
     ['{"cacheScope":"public"}', '{"cacheScope":"private"}'],
     ['{ "cacheScope" : "public" , "a": [1.0] }', '{ "cacheScope" : "private" , "a": [1.0] }'],

@@ -89,7 +89,7 @@ describe("reading an upstream", () => {
     ["auto", "2026", ["server/discover", ...PAGES]],
     ["auto", "2025", ["server/discover", "initialize", "notifications/initialized", ...PAGES, "DELETE"]],
   ] as const)(
-    "of era %s that speaks %s takes what it says and a request a page, and a list of it none",
+    "of era %s that speaks %s costs the documented requests and one a page, and a list costs none",
     async (era, speaks, request) => {
       const { url, requests } = upstream(speaks);
       const { listed } = await readBy(worker, url, era);

@@ -33,7 +33,7 @@ async function tenantWithUpstream() {
   return { up, list, call, sql, dueAt };
 }
 
-it("an upstream is known to be gone soon after a call found nobody there", async () => {
+it("an upstream is shown as unreachable soon after a call could not connect", async () => {
   const { up, list, call, dueAt } = await tenantWithUpstream();
   expect(await dueAt()).toBeGreaterThan(Date.now() + 60_000);
   up.isGone = true;

@@ -99,12 +99,12 @@ describe("the request", () => {
     "X-Forwarded-Authorization x-authorization authentication-info x-auth-key x-api_key apikey x-access-credential x-passwd x-jwt-assertion X-Goog-IAP-JWT-Assertion".split(
       " ",
     ),
-  )("does not show %s, whoever between us and the client wrote it", (name) => {
+  )("does not show %s, whichever proxy wrote it", (name) => {
     const { ctx } = contextOf({ requestScope: { headers: new Headers({ [name]: "x", "idempotency-key": "1" }) } });
     expect([...ctx.request.headers]).toEqual([["idempotency-key", "1"]]);
   });
 
-  it("has none where a stored call runs anew", () => {
+  it("has none where a stored call runs again", () => {
     expect([
       ...contextOf({ requestScope: { headers: new Headers({ "tenantry-hops": "1" }) } }).ctx.request.headers,
     ]).toEqual([]);
@@ -141,7 +141,7 @@ describe("the client", () => {
 });
 
 describe("waitUntil", () => {
-  it("keeps the way out open for what it was given, and tells the operator of its fault", async () => {
+  it("keeps `fetch` open for its promise, and logs its error", async () => {
     const errors: unknown[] = [];
     const pending: Promise<unknown>[] = [];
     const { ctx } = contextOf({
@@ -169,7 +169,7 @@ describe("waitUntil", () => {
 });
 
 describe("progress", () => {
-  it("is sent in growing steps to who asked for it", () => {
+  it("is sent in growing steps to a caller with a token", () => {
     const { ctx, sink } = contextOf({ call: { progressToken: "t" } });
     for (const step of [0, 0, 1, 0.5, Number.NaN, 2]) ctx.progress(step, 2, "of two");
     expect(sink.sent.map(({ params }) => params.progress)).toEqual([0, 1, 2]);
@@ -179,7 +179,7 @@ describe("progress", () => {
     });
   });
 
-  it("is sent to nobody else, and 0 is a token", () => {
+  it("is not sent without a token, and 0 is a token", () => {
     const silent = contextOf();
     silent.ctx.progress(1);
     expect(silent.sink.sent).toEqual([]);

@@ -78,7 +78,7 @@ describe("a question", () => {
     expect(third.value).toEqual([{ who: ada }, { where: { roots: [] } }]);
   });
 
-  it("that reads differently now is asked again, and neither an old nor a new answer to the old one counts", async () => {
+  it("that changed is asked again, and neither an old nor a new answer to the old one counts", async () => {
     const first = await round(handler);
     const changed: Question = { ...askName, params: { ...askName.params, message: "Whose account is deleted?" } };
     const other = async (elicitor: ReplayElicitor) => (await elicitor.ask({ who: changed })).who;
@@ -187,7 +187,7 @@ describe("a client that cannot be asked", () => {
     expect(ended.asked).toBeUndefined();
   });
 
-  it("is told so in era 2025 where the request can carry no question", async () => {
+  it("gets an error in era 2025 if the request can carry no question", async () => {
     const silent = new StreamElicitor({ revision: LATEST_2025, capabilities: EVERYTHING }, undefined);
     expect(silent.can("elicitation")).toBe(false);
     await expect(silent.ask({ who: askName })).rejects.toThrow("can take no question to its client");
@@ -258,7 +258,7 @@ describe("once", () => {
     expect((await round(pay(done), { before: first.progress })).value).toEqual({ receipt: 1 });
   });
 
-  it("is done once however often the same state comes back", async () => {
+  it("runs once however often the same state is sent", async () => {
     const [done, idempotency]: [string[], IdempotencyStore] = [[], idempotencyStore()];
     const { progress } = await round(pay(done), { idempotency });
     for (let replay = 0; replay < 3; replay += 1) {

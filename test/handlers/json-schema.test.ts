@@ -127,7 +127,7 @@ describe("a schema is refused", () => {
   });
 });
 
-describe("what a value costs", () => {
+describe("the cost of a value", () => {
   const tree = {
     $ref: "#/$defs/node",
     $defs: { node: { type: "object", properties: { next: { $ref: "#/$defs/node" } } } },
@@ -260,7 +260,7 @@ it.each<[what: string, schema: object, rule: string]>([
   ["a default", { default: { n: 5n } }, "properties.a.default.n: cannot be written as JSON"],
   ["a constant", { const: 5n }, "properties.a.const: cannot be written as JSON"],
   ["a choice", { enum: ["x", 5n] }, "properties.a.enum.1: cannot be written as JSON"],
-])("a schema is refused for %s that is none", (_what, schema, rule) => {
+])("a schema is refused for an invalid %s", (_what, schema, rule) => {
   expect(() => compileJsonSchema({ properties: { a: schema } })).toThrow(rule);
 });
 

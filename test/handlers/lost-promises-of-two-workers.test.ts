@@ -7,7 +7,7 @@ afterEach(() => {
   vi.resetModules();
 });
 
-test("a promise that was rejected outside of calls is told to each Worker of the isolate, once", async () => {
+test("a promise that is rejected outside of calls reaches the hook of each Worker of the isolate, once", async () => {
   const listeners: ((event: { reason: unknown }) => void)[] = [];
   vi.stubGlobal("addEventListener", (_type: string, listener: (event: { reason: unknown }) => void) => {
     listeners.push(listener);

@@ -85,7 +85,7 @@ describe("a state", () => {
     expect(await continued(change(await sealed()))).toEqual(refusal("is not one of ours"));
   });
 
-  it("is refused under another tenant's keys, and under none of its own", async () => {
+  it("is refused under another tenant's keys, and without keys", async () => {
     const state = await sealed();
     expect(await continued(state, {}, { ring: [key("k")] })).toEqual(refusal("is not one of ours"));
     expect(await continued(state, {}, { ring: [key("new"), ...binding.ring] })).toEqual(progress);

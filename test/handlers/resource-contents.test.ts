@@ -24,7 +24,7 @@ const read = (given: () => ReadReturn | Promise<ReadReturn>, about: Partial<Requ
     requestScopeOf(freshTenant(), about),
   );
 
-describe("what read gives", () => {
+describe("contents", () => {
   const blob = { uri: "FILE:a", blob: "AP8=", mimeType: "x/declared" };
   const cases: [string, () => ReadReturn | Promise<ReadReturn>, unknown[]][] = [
     ["text", () => "hi", [{ uri: "FILE:a", text: "hi", mimeType: "x/declared" }]],
@@ -65,7 +65,7 @@ describe("what read gives", () => {
     },
   );
 
-  it("is not held beyond what an answer may have: a stream is cancelled there", async () => {
+  it("are not read beyond the limit of an answer: a stream is cancelled there", async () => {
     let made = 0;
     let cancelled = false;
     const endless = new ReadableStream({

@@ -24,7 +24,7 @@ describe("defineResource", () => {
     expect([uri, wire.uri]).toEqual(["https://example.com/~a", "https://example.com/~a"]);
   });
 
-  it("knows the size of what is fixed, and of nothing else", () => {
+  it("has the size of fixed contents alone", () => {
     expect(defineResource({ uri: "note:a", name: "n", text: "ä" }).wire.size).toBe(2);
     expect(defineResource({ uri: "note:a", name: "n", text: "" }).wire.size).toBe(0);
     expect(defineResource({ uri: "note:a", name: "n", blob: new Uint8Array(3) }).wire.size).toBe(3);
@@ -46,7 +46,7 @@ describe("defineTemplate", () => {
     expect(() => defineTemplate({ uriTemplate, name: "n" })).toThrow(`template "${uriTemplate}": `);
   });
 
-  it("lists what the author said and keeps completers and read to itself", () => {
+  it("lists the author's members without completers and read", () => {
     const template = defineTemplate({
       uriTemplate: "note:{year}/{slug}",
       name: "n",

@@ -145,7 +145,7 @@ describe("a call that asks", () => {
 
   const rooted = { roots: { roots: [{ uri: "file:///a" }] } };
 
-  it("is continued with its answers, and its abandoned run is told to stop", async () => {
+  it("is continued with its answers, and its abandoned run is aborted", async () => {
     const reasons: unknown[] = [];
     const work: Work = async (ctx) => {
       ctx.signal.addEventListener("abort", () => {
@@ -181,7 +181,7 @@ describe("a call that asks", () => {
     expect(done).toEqual(["paid"]);
   });
 
-  it("stays claimed for as long as any of its states may come back", async () => {
+  it("stays claimed for as long as any of its states is valid", async () => {
     const [claim] = await rowsOf(tenant, "SELECT max(expires) AS expires FROM claims");
     expect(Number(claim?.expires) - Date.now()).toBeGreaterThan(CALL_LIFETIME_MS - 60_000);
   });

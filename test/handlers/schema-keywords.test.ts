@@ -18,7 +18,7 @@ const NAMES = ["a", "b", "c", "ab"];
 
 const answerOf = (schema: Members, value: unknown) => compileJsonSchema(schema)(value).map(({ message }) => message);
 
-describe("what breaks a keyword is said once, by its rule", () => {
+describe("a violation is reported once, by its rule", () => {
   test.each<[schema: Members, right: unknown, wrong: unknown, said: readonly string[]]>([
     [{ minimum: 1 }, 1, 0, ["arguments: must satisfy minimum 1, received number"]],
     [{ exclusiveMaximum: 1 }, 0, 1, ["arguments: must satisfy exclusiveMaximum 1, received number"]],

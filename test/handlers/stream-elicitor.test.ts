@@ -88,7 +88,7 @@ function outcome<T>(elicitor: StreamElicitor, running: Promise<T>): Promise<T | 
 }
 
 describe("a question", () => {
-  it("is put as it was asked, and the handler goes on with its answer", async () => {
+  it("is sent as the handler asked it, and the handler continues with its answer", async () => {
     const call = new StoredCall();
     const elicitor = elicitorOf(call.run(results(ada)));
     expect(await elicitor.ask({ who: askName })).toEqual({ who: ada });
@@ -117,7 +117,7 @@ describe("a question", () => {
     expect(call.put.map(({ name }) => name)).toEqual(["who", "where", "who"]);
   });
 
-  it("that the client refuses fails with what it said, and can be caught", async () => {
+  it("that the client refuses fails with the client's error, and can be caught", async () => {
     const refusing: Answer = () => ({ error: { code: -32_603, message: "no window" } });
     const elicitor = elicitorOf(new StoredCall().run(refusing));
     await expect(elicitor.ask({ who: askName })).rejects.toThrow('refused "who": no window');
@@ -141,7 +141,7 @@ describe("a question", () => {
     expect(await elicitor.ask({ one: askName, two: askName })).toEqual({ one: ada, two: { action: "cancel" } });
   });
 
-  it("is not put when the client cannot be asked one of those beside it", async () => {
+  it("is not sent when the client does not support another of its group", async () => {
     const call = new StoredCall();
     const elicitor = elicitorOf(call.run(results(ada)), undefined, { elicitation: {} });
     expect([elicitor.can("elicitation"), elicitor.can("roots")]).toEqual([true, false]);
@@ -169,7 +169,7 @@ function asking(call: StoredCall, question: Question) {
 }
 
 describe("a run whose answer will find another", () => {
-  it("never goes on, and says so once to everybody who wants to know", async () => {
+  it("never continues, and notifies each waiter once", async () => {
     const elicitor = elicitorOf(new StoredCall().run());
     const requests: string[] = [];
     elicitor.onSuspend(() => requests.push("before"));
@@ -195,7 +195,7 @@ describe("a run whose answer will find another", () => {
 });
 
 describe("memo", () => {
-  it("is made once for all runs, and comes as JSON from the first", async () => {
+  it("is computed once for all runs, and is JSON from the first", async () => {
     const call = new StoredCall();
     let made = 0;
     const handler = async (elicitor: StreamElicitor) => {
@@ -261,7 +261,7 @@ describe("once", () => {
     expect(await elicitorOf(new StoredCall("another").run(), idempotency).once("pay", () => "paid")).toBe("paid");
   });
 
-  it("needs no authority in a call that cannot run again, and is kept for when it can", async () => {
+  it("needs no tenant object in a call that cannot run again, and is stored for one that can", async () => {
     const tenant = freshTenant();
     const call = new StoredCall(null);
     const done: string[] = [];

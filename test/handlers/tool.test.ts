@@ -43,7 +43,7 @@ describe("defineTool", () => {
     expect(defineTool({ name: "plain", title: "Plain", handler }).wire.description).toBe("Plain");
   });
 
-  it("lists everything that the author said, and nothing else", () => {
+  it("lists the author's members, and nothing else", () => {
     const about = {
       title: "T",
       description: "D",
@@ -90,7 +90,7 @@ describe("defineTool", () => {
   });
 });
 
-describe("what a handler throws", () => {
+describe("an error of a handler", () => {
   const thrown = [Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError] as const;
   class OrderError extends Error {
     override readonly name = "OrderError";

@@ -259,7 +259,7 @@ describe("parameter headers", () => {
     }
   });
 
-  test("a header nobody asked for is ignored", () => {
+  test("a header without a mirrored parameter is ignored", () => {
     expect(check([], { region: "a" }, { "mcp-param-region": "b" })).toBeUndefined();
   });
 

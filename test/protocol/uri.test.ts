@@ -57,7 +57,7 @@ describe("the normal form", () => {
     expect(normal("x:%61")).toBe(normal("x:a"));
   });
 
-  test("a case that means something is kept", () => {
+  test("case is preserved where it matters", () => {
     for (const [one, other] of [
       ["x://Host/a", "x://host/a"],
       ["http://h/A", "http://h/a"],
@@ -69,7 +69,7 @@ describe("the normal form", () => {
   });
 });
 
-describe("what is no resource URI", () => {
+describe("an invalid resource URI", () => {
   test.each([
     ["nothing", ""],
     ["no scheme", "/etc/passwd"],

@@ -15,7 +15,7 @@ describe("OPERATORS", () => {
     expect(readOperatorConfig(JSON.stringify(CONFIG), "")).toEqual(READ);
   });
 
-  it("says whom access tokens are for, and which scopes are asked for", () => {
+  it("has the audience of access tokens, and the requested scopes", () => {
     const more = { audience: "api://tenantry", scopes: ["api://tenantry/.default"] };
     expect(readOperatorConfig({ ...CONFIG, ...more }, "")).toEqual({ ...READ, ...more });
   });

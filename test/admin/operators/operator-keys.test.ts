@@ -52,13 +52,13 @@ it("the issuer's keys are read at once for a token that none of them signed, at 
   expect(await newer()).not.toBe(next);
 });
 
-it("the issuer's keys are read once for all who come at the same time", async () => {
+it("the issuer's keys are read once for concurrent requests", async () => {
   const all = await Promise.all(Array.from({ length: 20 }, held));
   expect(all.every((keys) => keys !== undefined && keys === all[0])).toBe(true);
   expect(requests).toHaveLength(1);
 });
 
-it("the keys that are there serve while they are read anew", async () => {
+it("cached keys are used while they are refreshed", async () => {
   const first = await held();
   now += 600_000;
   let settle = () => {};

@@ -87,7 +87,7 @@ describe("the rollout of a base", () => {
     expect(await titlesOf(tenants)).toEqual(["new", "new", "old", "new"]);
   });
 
-  it("comes to a tenant that could not be reached, once it can", async () => {
+  it("reaches an unreachable tenant once it is back", async () => {
     const away = tenants[1] ?? "";
     const lost = () => Promise.reject(new Error("Network connection lost."));
     const back = await spoil(exports.TenantObject.getByName(away), lost);
@@ -102,7 +102,7 @@ describe("the rollout of a base", () => {
     expect(await titlesOf(tenants)).toEqual(tenants.map(() => "new"));
   });
 
-  it("goes on though whoever began a step, and the platform's object, are gone", async () => {
+  it("continues after the caller and the platform's object are gone", async () => {
     await put(base, NEXT);
     const version = versionOf(await begin(base));
     await rolloutsOf(env).nextPage(version);

@@ -4,7 +4,7 @@ import { ask, newTenant, waitForRollout, rules, type Answered } from "../../supp
 const itemsOf = <T>({ body }: Answered) => (body as { items: T[] }).items;
 
 describe("a blocked tool", () => {
-  it("is suspended in every tenant, in code or not, now and later, until it is let go", async () => {
+  it("is suspended in every tenant, in code or not, now and later, until it is unblocked", async () => {
     const shown = async (tenant: string) => itemsOf(await ask("GET", `/tenants/${tenant}/suspensions`));
     const early = await newTenant({ maxStalenessMs: 300 });
     const own = await ask("POST", `/tenants/${early}/suspensions`, {

@@ -155,7 +155,7 @@ describe("explain", () => {
     ]);
   });
 
-  it("says since when an upstream cannot be read whose tool is still listed", async () => {
+  it("says since when the upstream of a listed tool cannot be read", async () => {
     let isDown = false;
     const id = await tenantWith({ sums: { url: upstream([{ name: "add", inputSchema: OBJECT }], () => isDown) } });
     await expect.poll(() => toolsOf(id), { timeout: 10_000 }).toEqual(["sums__add"]);
@@ -170,12 +170,12 @@ describe("explain", () => {
   });
 });
 
-describe("an upstream that sends us on to another URL", () => {
+describe("an upstream that redirects to another URL", () => {
   const LOCATION = "https://user:pass-word@elsewhere.example.com:8443/private?token=t0ken#part";
   const TOLD = "the server sends us on to another URL (307)";
   const LEADS = `${TOLD}; it leads to elsewhere.example.com:8443`;
 
-  it("is said to do so with the host to operators, and without to callers", async () => {
+  it("is shown with the host to operators, and without it to callers", async () => {
     let isMoved = false;
     const known = upstream([{ name: "add", inputSchema: OBJECT }], () => false);
     const url = upstreamAt((request) =>

@@ -56,7 +56,7 @@ describe.each(GUARDED)("explain of $kind/$name", (ask) => {
     expect(reasons.filter((reason) => reason.startsWith("code: visible"))).toEqual([]);
   });
 
-  it("says that it depends on who calls where nobody is named, and nobody else is let in", async () => {
+  it("depends on the caller if none is named, and hides it from others", async () => {
     const { reasons } = await explained("closed", ask);
     expect(reasons).toContain("code: visible decides, and no key is named");
   });
@@ -115,7 +115,7 @@ describe("explain for a user of the app that mounts the Worker", () => {
   });
 });
 
-it("explain says nothing of visible where a definition has none", async () => {
+it("explain omits `visible` for a definition without it", async () => {
   const { visible: isSeen, reasons } = await explained("openly", { kind: "tools", name: "all" });
   expect(isSeen).toBe(true);
   expect(reasons.join()).not.toContain("visible");

@@ -63,7 +63,7 @@ function lift(name: string): void {
 }
 
 describe("a tool of an upstream that is blocked in every tenant", () => {
-  it("is called by nobody once that is said, by whichever way, until it is let go", async () => {
+  it("cannot be called from the acknowledgement on, by any endpoint, until it is unblocked", async () => {
     const called: string[] = [];
     const url = tracker(called);
     const [one, two] = await Promise.all([tenantWith(url, "tracker"), tenantWith(url, "tracker")]);

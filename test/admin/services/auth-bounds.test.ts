@@ -83,7 +83,7 @@ describe("a tenant's administrator", () => {
     expect((await write(document("a.idp.com")))[0]).toBe(403);
   });
 
-  it("is bounded under the very record that is written over, in whichever way it is written", async () => {
+  it("is bounded under the record that is replaced, by every way of writing", async () => {
     const { id } = await tenantWith({ authBounds: HOSTS });
     const caller = { name: "ann", role: "tenant-admin" as const, tenants: [id] };
     const options = { ...adminOptions, features: [login()] };

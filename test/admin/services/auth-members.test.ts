@@ -19,7 +19,7 @@ describe("auth in a tenant's document", () => {
     expect([status, (body as { errors: unknown }).errors]).toEqual([422, [{ field, rule: NEEDED }]]);
   });
 
-  it("in the mode mixed is explained as everybody sees it, where no key is named", async () => {
+  it("in the mode mixed is explained for an anonymous caller, if no key is named", async () => {
     const id = await newTenant();
     const app = appOf({ ...adminOptions, features: [login()] });
     const headers = { authorization: `Bearer ${adminEnv.ADMIN_TOKEN}`, "content-type": "application/json" };

@@ -27,7 +27,7 @@ async function write(path: string, json: unknown) {
   return { status: response.status, errors, warnings };
 }
 
-it("a member that the author's schema does not have is warned of, and the document taken", async () => {
+it("a member that the author's schema does not have is a warning, and the document is accepted", async () => {
   const id = await newTenant();
   const json = {
     mode: "open",

@@ -66,7 +66,7 @@ it("a session that remembers nothing is not registered with its tenant", async (
   expect(await registerOf(tenant).list(10)).toEqual([]);
 });
 
-it("a session that comes while the tenant is being deleted is refused", async () => {
+it("a new session during the tenant's deletion is refused", async () => {
   const tenant = await newTenant({ maxStalenessMs: 50 });
   const register = createRpcClient(oneTenant(tenant, await createdOf(tenant)), statefulSessionStore);
   expect(await register.register("nonce-before", Date.now() + 60_000, OWNERSHIP)).toBe(true);

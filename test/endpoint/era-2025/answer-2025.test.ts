@@ -83,7 +83,7 @@ async function expectOpen({ client, url, question, done }: OpenQuestion): Promis
 }
 
 describe("an answer", () => {
-  test("to a question that nobody asked is taken and changes nothing", async () => {
+  test("to an unknown question is accepted and changes nothing", async () => {
     const open = await ask();
     const ids = ["never-was", 1, "call", "", "q-0123456789abcdef-1.1", "q".repeat(5000), "q' OR '1'='1"];
     for (const id of ids) {
@@ -93,7 +93,7 @@ describe("an answer", () => {
     await expectOpen(open);
   });
 
-  test("in a session that never was asked anything is taken", async () => {
+  test("in a session without a question is accepted", async () => {
     await expectTaken(say(await connect(), answer("never-was")));
   });
 
@@ -111,7 +111,7 @@ describe("an answer", () => {
     expect(await open.stream.next()).toBeUndefined();
   });
 
-  test("after its call ended is taken, and the call does not come again", async () => {
+  test("after its call ended is accepted, and the call does not run again", async () => {
     const open = await ask();
     await expectOpen(open);
     expect(await open.stream.next()).toBeUndefined();
@@ -202,7 +202,7 @@ describe("an answer", () => {
   });
 });
 
-describe("from elsewhere", () => {
+describe("from another client", () => {
   const DOCUMENT = { profiles: { small: {} } };
 
   /** Who else there is, by the URL and what is sent along. */
@@ -252,7 +252,7 @@ describe("from elsewhere", () => {
     await expectOpen(open);
   });
 
-  test("where the session is none, nothing is taken at all", async () => {
+  test("without a session, nothing is accepted", async () => {
     const { open, from } = await others();
     const session = open.client.headers["mcp-session-id"] ?? "";
     const stolen = from
@@ -300,7 +300,7 @@ describe("a cancellation", () => {
     expect(await open.stream.next()).toBeUndefined();
   });
 
-  test("that names no call of the session is taken and changes nothing", async () => {
+  test("that names no call of the session is accepted and changes nothing", async () => {
     const open = await ask({ id: "5" });
     // The number that the id spells is another id.
     const others: readonly unknown[] = ["never-was", 5, undefined, null, ["5"], 5.5, { id: "5" }, "5".repeat(5000)];

@@ -54,7 +54,7 @@ describe.each(REVISIONS_2025.filter((revision) => revision < "2025-11-25"))("a f
     expect(JSON.parse(text)).toEqual({ size: "l", colours: ["red", "blue"], extras: [] });
   });
 
-  test("is asked again where the list has what is no choice", async () => {
+  test("is asked again if the answer's list has an unknown choice", async () => {
     const wrong = accept({ size: "l", colours: "green" });
     const { questions, text } = await ask(revision, "choices", [wrong, accept({ size: "s", colours: "blue" })]);
     expect(questions).toHaveLength(2);
@@ -84,7 +84,7 @@ test.each(REVISIONS_2025.slice(1))("in %s audio is put to a model", async (revis
   expect([questions.length, JSON.parse(text)]).toEqual([1, result]);
 });
 
-test("in 2024-11-05 audio is put to nobody, and the tool is told why", async () => {
+test("in 2024-11-05 audio is not sent, and the tool gets the reason", async () => {
   const client = await client2025(lab, "2024-11-05", EVERYTHING);
   const { result, messages } = await client.request("tools/call", { name: "lab_ask", arguments: { kind: "audio" } });
   expect(messages).toHaveLength(1);

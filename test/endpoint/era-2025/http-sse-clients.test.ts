@@ -57,7 +57,7 @@ describe("the official client over its SSE transport", () => {
     await client.close();
   });
 
-  test("is told after a reconnect what it subscribed to before", async () => {
+  test("gets notifications of its earlier subscriptions after a reconnect", async () => {
     const line = cuttable();
     const client = new Client({ name: "test", version: "1" });
     const key = crypto.randomUUID();

@@ -34,7 +34,7 @@ describe("the id of the last event", () => {
     good = { session, text: message };
   });
 
-  test("is refused where it is none of this transport", async () => {
+  test("is refused if it is not of this transport", async () => {
     const { session, text } = good;
     const ids = [
       "x",
@@ -54,7 +54,7 @@ describe("the id of the last event", () => {
     }
   });
 
-  test("is not found where it is of a session that nobody made, or was changed", async () => {
+  test("is not found if its session never existed or it was tampered with", async () => {
     const { session, text } = good;
     for (const id of [`x.AAAA~${text}~`, `${tamper(session)}~${text}~`]) {
       expectRefusal(await get(lab, { "last-event-id": id }), REVISION, { status: 404, code: -32600 });
@@ -112,7 +112,7 @@ describe("a name", () => {
     expect((await after.event("old")).message).toHaveProperty("result");
   });
 
-  test("that two principals chose stands for two sessions", async () => {
+  test("that two principals chose names two sessions", async () => {
     const tenant = await admin.tenant({ mode: "key" });
     const url = named(undefined, `${origin}/mcp/${tenant}`);
     const tokens = [(await admin.key(tenant)).token, (await admin.key(tenant)).token];
@@ -126,7 +126,7 @@ describe("a name", () => {
     expect(foreign.status).toBe(404);
   });
 
-  test("that is held 200 times at once is held once in the end, by a stream that is answered", async () => {
+  test("that is claimed 200 times at once belongs to one stream in the end, which gets answers", async () => {
     const url = named();
     const readers = await Promise.all(
       Array.from({ length: 200 }, async () => {
@@ -177,7 +177,7 @@ describe("a client that comes back", () => {
     expect(logged.map(({ params }) => (params as Json)["level"])).toEqual(["warning", "warning"]);
   });
 
-  test.each(ways)("%s is put the question that was only asked after it had come back", async (_what, back) => {
+  test.each(ways)("%s gets a question that was asked after it came back", async (_what, back) => {
     const [url, key] = [named(), crypto.randomUUID()];
     const before = await connectSse(url);
     await initializeSse(before);
@@ -194,7 +194,7 @@ describe("a client that comes back", () => {
     expect((await after.event("late")).message.result).toMatchObject({ content: [{ text: "accept" }] });
   });
 
-  test("with initialize is another client: no answer to an earlier one's request is taken for its own", async () => {
+  test("with initialize is a new client, which gets no answer to earlier requests", async () => {
     const url = named();
     const before = await connectSse(url);
     await initializeSse(before);

@@ -116,8 +116,8 @@ describe("a call of several rounds", () => {
   });
 });
 
-describe("what is done once", () => {
-  test("is done at most once however often, and however concurrently, one state comes back", async () => {
+describe("`once`", () => {
+  test("runs at most once however often, and however concurrently, one state is sent", async () => {
     const args = fresh();
     const { state } = questionsOf(await call("lab_pay", args));
     expect(await stored("payments", args.key)).toEqual([]);
@@ -137,7 +137,7 @@ describe("what is done once", () => {
     expect(await stored("payments", args.key)).toEqual(payments);
   });
 
-  test("needs no question before it: the client only comes back with the state", async () => {
+  test("needs no question before it: the client only sends the state again", async () => {
     const args = fresh();
     const reply = await call("lab_pay_first", args);
     expect(reply.result).not.toHaveProperty("inputRequests");
@@ -167,7 +167,7 @@ describe("what is done once", () => {
     expect(await stored("payments", args.key)).toEqual([]);
   });
 
-  test.each(ERAS)("has one result under one name, like what is kept, in era $era", async ({ revision }) => {
+  test.each(ERAS)("has one result under one name, like `memo`, in era $era", async ({ revision }) => {
     const args = fresh();
     const client = await mcpClient(revision, lab);
     const params = { name: "lab_pay_twice", arguments: args };
@@ -182,7 +182,7 @@ describe("what is done once", () => {
 });
 
 describe("an answer", () => {
-  test("to a question that reads differently by now is dropped, and the new question asked", async () => {
+  test("to a question that changed is dropped, and the new question asked", async () => {
     const args = fresh();
     const price = (text: string) => call("lab_write", { uri: `lab://prices/${args.key}`, name: "price", text });
     await price("10");
@@ -196,7 +196,7 @@ describe("an answer", () => {
   });
 
   const accepted = (content: unknown) => ({ action: "accept", content });
-  test("of the wrong shape is asked for again, until one is right", async () => {
+  test("of the wrong shape makes the question be asked again, until one is right", async () => {
     const { state: began, requests } = questionsOf(await call("lab_order"));
     let state = began;
     const wrong: readonly unknown[] = [
@@ -231,7 +231,7 @@ describe("an answer", () => {
     }
   });
 
-  test("that comes with the first request is taken, under the names of questions only", async () => {
+  test("in the first request is accepted, under the names of questions only", async () => {
     expect(textOf(await call("lab_ask", { kind: "form" }, { answers: { form: YES } }))).toBe('{"yes":true}');
     const args = fresh();
     const all = { first: YES, second: { action: "decline" }, third: YES };

@@ -84,7 +84,7 @@ describe("calls at the same time", () => {
   });
 });
 
-describe("what goes wrong", () => {
+describe("an error", () => {
   test.each([
     ["a handler that throws", "resources/read", { uri: "lab://broken/x" }, -32603],
     ["arguments that do not fit", "tools/call", { name: "lab_strict", arguments: {} }, -32602],

@@ -90,8 +90,8 @@ describe("a client that comes back", () => {
   });
 });
 
-describe("what is refused", () => {
-  test("a session id that nobody made, or an empty one", async () => {
+describe("refused requests", () => {
+  test("an unknown session id, or an empty one", async () => {
     for (const session of ["x.AAAA", ""]) {
       const { status, error, id } = await post(`${lab}?sessionId=${session}`, {
         jsonrpc: "2.0",

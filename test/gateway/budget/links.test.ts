@@ -134,7 +134,7 @@ it.each(Object.entries(WORKERS))(
   },
 );
 
-describe("what a tool keeps for its caller", () => {
+describe("content that a tool stores for its caller", () => {
   it("is not read with another key, without a key, in another profile or by another tenant", async () => {
     const tenant = await tenantOf({ profiles: { p: {} } });
     const token = await keyOf(tenant);
@@ -225,7 +225,7 @@ describe("what a tool keeps for its caller", () => {
 });
 
 describe("an object that fails while something is kept", () => {
-  it.each(OBJECT_FAULTS)("is logged once, and the caller is told to try again: %s", async (fault) => {
+  it.each(OBJECT_FAULTS)("is logged once, and the caller gets an error to try again: %s", async (fault) => {
     const tenant = await tenantOf();
     const at = { path: tenant.id, token: await keyOf(tenant) };
     const broken = { ...at, env: faultyEnv(fault, "TenantObject results.put").env };

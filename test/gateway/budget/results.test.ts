@@ -270,7 +270,7 @@ describe("the rest of a result", () => {
     expect((await read(brief(), uri)).result?.contents).toHaveLength(1);
   });
 
-  it("is not written and read faster than the authority has time for, and nobody else's waits", async () => {
+  it("is written and read within the object's rate, and other tenants do not wait", async () => {
     const whole = defineTool({ name: "whole", handler: () => text(4_000_000, "a") });
     const other = createWorker({ tenants: {}, tools: [whole], features: [gateway()] });
     const served = await servedTenant({ mode: "open", profiles: { brief: BUDGET } });
@@ -303,7 +303,7 @@ describe("the rest of a result", () => {
     expect(await rowsOf(tenant, "SELECT id FROM results")).toEqual([]);
   });
 
-  it("is said to be lost where it is too long to be kept", async () => {
+  it("is reported as lost if it is too long to be stored", async () => {
     await begin();
     const huge = defineTool({ name: "huge", handler: () => [text(10, "a"), text(5 * 1024 * 1024, "h")] });
     const other = createWorker({ tenants: {}, tools: [huge], features: [gateway()] });

@@ -51,7 +51,7 @@ async function ask(path: string, token: string, { endpoint, era, method, params 
   return (await worker.fetch(request, env, createExecutionContext())).text();
 }
 
-it("results that are too long are kept as many as one may have, by whatever way they came", async () => {
+it("long results are stored up to the limit, whichever endpoint they came by", async () => {
   const upstreams = { up: { url: workerAt(upstream) } };
   const profiles = { brief: { resultBudget: { bytes: BYTES } } };
   const tenant = await servedTenant({ mode: "open", maxStalenessMs: 50, upstreams, profiles });

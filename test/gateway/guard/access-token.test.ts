@@ -36,7 +36,7 @@ const away: Answer = () => {
 };
 
 describe("an access token", () => {
-  it("is used until it ends where no other can be had, and another is asked for meanwhile", async () => {
+  it("is used until it expires if no other can be had, while another is requested", async () => {
     const { clock, given, server, give, ask } = setup();
     expect(await ask()).toBe("token-1");
     server.answer = away;
@@ -62,7 +62,7 @@ describe("an access token", () => {
     await expect(ask()).rejects.toThrow("cannot be reached");
   });
 
-  it("is asked for by one other caller when the caller that asked is dropped", async () => {
+  it("is requested by one other caller when the first caller is dropped", async () => {
     const { clock, given, server, give, ask } = setup();
     server.answer = () => new Promise(() => {});
     void ask();

@@ -18,7 +18,7 @@ describe("the circuit of an upstream", () => {
     expect(circuits.check("other", 0, PROBE_MS)).toBeUndefined();
   });
 
-  it("counts anew after an answer", () => {
+  it("counts from zero after an answer", () => {
     const circuits = new CircuitBreakers();
     for (let time = 1; time < MAX_CONSECUTIVE_FAILURES; time += 1) circuits.recordFailure("up", 0);
     circuits.recordSuccess("up");

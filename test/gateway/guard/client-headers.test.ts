@@ -68,7 +68,7 @@ describe("a trace context", () => {
     { traceparent: "00-xyz", tracestate: "a=1" },
     { traceparent: traceparent.replace("00-", "ff-") },
     { traceparent: `00-${"0".repeat(32)}-b7ad6b7169203331-01` },
-  ])("that is none does not pass: %o", (headers) => {
+  ])("that is invalid does not pass: %o", (headers) => {
     expect(from(headers)).toEqual({});
   });
 });

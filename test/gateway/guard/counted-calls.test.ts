@@ -162,7 +162,7 @@ describe.each(WAYS)("a message at /$endpoint in era $era", (way) => {
 });
 
 describe("requests of all kinds, in any order", () => {
-  it("are served as many as there are messages left, whichever they are", { timeout: 60_000 }, async () => {
+  it("are served until the message limit, whichever they are", { timeout: 60_000 }, async () => {
     const most = 6;
     const asked = fc.constantFrom(...METHOD_WAYS);
     const property = fc.asyncProperty(fc.array(asked, { minLength: most + 1, maxLength: 12 }), async (all) => {
@@ -262,7 +262,7 @@ describe("a batch of calls of an upstream", () => {
     expect(far()).toBe(3);
   });
 
-  it("is none at /gateway: it counts, and nothing of it goes anywhere", async () => {
+  it("is refused at /gateway: it counts, and nothing of it is sent", async () => {
     const sender = await serving({ addressMessages: 2 });
     for (const era of ERAS) {
       const way: Way = { endpoint: "gateway", era };

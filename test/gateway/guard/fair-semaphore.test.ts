@@ -91,7 +91,7 @@ describe("a caller that waits", () => {
     expect(semaphore.tryAcquire("e")).toBeDefined();
   });
 
-  it("has no more than one may have, and keeps nobody else from a place meanwhile", async () => {
+  it("has at most its share of permits, and blocks no other caller meanwhile", async () => {
     const { semaphore, leave } = filled(["a", "a", "b"]);
     const mine = semaphore.acquireWithin("a", 10_000);
     const other = semaphore.acquireWithin("c", 10_000);

@@ -29,7 +29,7 @@ function fill(semaphore: FairSemaphore): () => void {
 }
 
 describe("calls", () => {
-  it("are refused with the time after which to come again, and count no longer when they end", async () => {
+  it("are refused with a Retry-After, and count no longer when they end", async () => {
     const document = { mode: "open" as const, upstreams: { up: { url: listing(), era: "2026" as const } } };
     const { id } = await servedTenant({ ...document, maxStalenessMs: 50 });
     const send = async (method: string, params: object = {}) =>

@@ -40,7 +40,7 @@ function asking() {
   return { ask, room, deadline, put: () => put, answered };
 }
 
-describe("questions of an upstream that nobody answers", () => {
+describe("unanswered questions of an upstream", () => {
   it("hold half of what an isolate holds at most, and nothing once they are answered", async () => {
     const { ask, room, deadline, put, answered } = asking();
     const before = MEMORY_BUDGET.total;
@@ -57,7 +57,7 @@ describe("questions of an upstream that nobody answers", () => {
     deadline.end();
   });
 
-  it("are asked without being counted where they are short", async () => {
+  it("are not counted if they are short", async () => {
     const { ask, deadline, answered } = asking();
     const before = MEMORY_BUDGET.total;
     const all = Array.from({ length: 10 }, () => ask(100));

@@ -63,7 +63,7 @@ describe("a text of an upstream", () => {
     },
   );
 
-  it("has none in what another reader of it may read, where a member stands twice", () => {
+  it("hides a secret from every parser, also in a repeated member", () => {
     const twice = '{"a":"\\u0073uper-secret-value","a":"x"}';
     expect(Redaction.create(["super-secret-value"]).json(twice)).toBe('{"a":"[redacted]","a":"x"}');
   });

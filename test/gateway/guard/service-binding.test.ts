@@ -135,7 +135,7 @@ describe("an upstream that the Worker was not allowed to read", { timeout: 30_00
     await expect.poll(async () => (await listed(tenant)).first, { timeout: 10_000 }).toMatch(/^lab__/);
   });
 
-  it("is tried anew as soon as the Worker may go there", async () => {
+  it("is tried again as soon as the service is granted", async () => {
     const url = upstreamAt(() => new Response(null, { status: 404 })).replace("https://", "http://");
     const upstreams = { lab: { url } };
     const tenant = await servedTenant({ mode: "open", maxStalenessMs: 50, upstreams });
@@ -152,7 +152,7 @@ describe("an upstream that the Worker was not allowed to read", { timeout: 30_00
     await expect.poll(read, { timeout: 10_000 }).toBe(true);
   });
 
-  it("is tried anew for a change of what is granted, exposed or allowed, and of nothing else", () => {
+  it("is tried again after a change of grants, services or bounds, and of nothing else", () => {
     const allowedIn = (document: TenantDocument, services: object, more: object = {}) =>
       createRefreshClaim({ document, revision: 1, env: { ...more } }, services as never).upstreams.map(
         ({ allowed }) => allowed,

@@ -85,7 +85,7 @@ async function readAgain(tenant: FreshTenant, document: TenantDocument): Promise
 const REASON = "comes through more than 3 gateways in a row";
 
 describe.each(["2025", "2026"] as const)("two tenants that have each other, in era %s", (era) => {
-  it("list what comes through four upstreams and no more, however often they are read", async () => {
+  it("list tools through at most four upstreams, however often they are read", async () => {
     const [one, two] = [await servedTenant(open), await servedTenant(open)];
     const at = host();
     const ofOne = { upstreams: { two: { url: `${at}/mcp/${two.id}`, era } } };
@@ -127,7 +127,7 @@ it("a definition says which names it has behind its listed one, the nearest firs
   expect(own("two__me__add")).toEqual(["me__add", "add"]);
 });
 
-describe.each(["2025", "2026"] as const)("a call that comes round, in era %s", (era) => {
+describe.each(["2025", "2026"] as const)("a call that returns to its tenant, in era %s", (era) => {
   it("ends after eight hops", async () => {
     let hops = 0;
     const at = host(() => {

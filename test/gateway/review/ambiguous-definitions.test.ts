@@ -70,7 +70,7 @@ describe("at /gateway", { timeout: 40_000 }, () => {
     expect(tools).toEqual([JSON.parse(GO)]);
   });
 
-  it("instructions that are said twice are those that were looked at", async () => {
+  it("instructions in a repeated member are those that were reviewed", async () => {
     const { results, wrapped } = await tenantAt();
     const about = `"supportedVersions":["${REVISION}"],"capabilities":{},"instructions":"Adds."`;
     results["server/discover"] = `{"instructions":"${TOLD}",${about}}`;

@@ -5,7 +5,7 @@ import { findFlags, flagsOf } from "../../../src/gateway/review/definition-flags
 
 const said = (description: string) => flagsOf({ name: "a", description });
 
-describe("a definition with characters that nobody sees", () => {
+describe("a definition with invisible characters", () => {
   it.each<[string, string]>([
     ["a zero width space", "a\u200bb"],
     ["a byte order mark", "\ufeffa"],

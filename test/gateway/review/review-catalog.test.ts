@@ -34,7 +34,7 @@ it("a definition that is approved while its upstream is read is listed", async (
   ]);
 });
 
-it("nothing is written for an upstream that is configured anew", async () => {
+it("nothing is written for an upstream with a new configuration", async () => {
   const { stub } = await servedTenant();
   await createRpcClient(stub, gatewayStore).claimDue({ revision: 1, upstreams: [{ id: "up", config: "newer" }] });
   const put = () => Promise.reject(new Error("written"));

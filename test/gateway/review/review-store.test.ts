@@ -48,7 +48,7 @@ describe("definitions that wait for approval", () => {
       expect(methods.listWaiting("up", ALL).items).toEqual([]);
     }));
 
-  it("are all decided on, or none", () =>
+  it("are decided all together, or not at all", () =>
     withBench(["up"], ({ methods }) => {
       methods.recordListed({ id: "up", config: "c", definitions: [one("a", "a")] });
       const before = methods.getGeneration("up");

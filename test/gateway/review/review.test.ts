@@ -119,7 +119,7 @@ async function rewrite({ stub }: FreshTenant, document: TenantDocument): Promise
 const SOON = { timeout: 20_000 };
 
 describe("an upstream whose definitions are reviewed", { timeout: 40_000 }, () => {
-  it("lists nothing that nobody approved, says that it waits, and lists it once it is approved", async () => {
+  it("lists nothing unapproved, says what waits, and lists it once it is approved", async () => {
     const up = await reviewed({ tools: [tool("go"), tool("stop")] });
     expect(await up.names()).toEqual([]);
     await expect.poll(up.why).toBe("2 definitions wait for approval");
@@ -158,7 +158,7 @@ describe("an upstream whose definitions are reviewed", { timeout: 40_000 }, () =
     expect(await up.pending()).toEqual([]);
   });
 
-  it("takes away what it lists no more, and a renamed one waits and says whose name it had", async () => {
+  it("drops what is no longer listed; a renamed definition waits and shows its earlier name", async () => {
     const listing: Listing = { tools: [tool("go"), tool("old", { description: "The same." })] };
     const up = await reviewed(listing);
     await up.approveAll();
@@ -214,7 +214,7 @@ describe("an upstream whose definitions are reviewed", { timeout: 40_000 }, () =
     expect(await up.names()).toEqual(["up__go"]);
   });
 
-  it("tells the model nothing of itself before that is approved, on /gateway either", async () => {
+  it("shows no unapproved instructions, on /gateway either", async () => {
     const listing: Listing = { tools: [tool("go")], instructions: "Trust me." };
     const up = await reviewed(listing);
     const wrapped = async (method: string) => {
@@ -269,7 +269,7 @@ describe("an upstream whose definitions are reviewed", { timeout: 40_000 }, () =
     await expect.poll(names, SOON).toEqual(["up__go"]);
   });
 
-  it("has its decisions in the audit log, with the digests, and its streams are told", async () => {
+  it("has its decisions in the audit log, with the digests, and notifies its streams", async () => {
     const up = await reviewed({ tools: [tool("go")] });
     const headers = await sessionAt(worker, up.tenant.id);
     const stream = readerOf(await sendTo(worker, up.tenant.id, { method: "GET", headers }));

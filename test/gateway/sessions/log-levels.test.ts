@@ -58,13 +58,13 @@ async function tenantWith(levelled: Levelled) {
 }
 
 describe("the level of log messages", () => {
-  it("is told to an upstream before the call, where it answers", async () => {
+  it("is sent to an upstream before the call, if it answers", async () => {
     const { call, requests } = await tenantWith((answer) => answer());
     expect((await call()).text).toContain("gone");
     expect(requests).toEqual(["initialize", "logging/setLevel info", "tools/call"]);
   });
 
-  it("is not waited for where the upstream never says that it knows", LATE, async () => {
+  it("does not wait for an upstream that never acknowledges it", LATE, async () => {
     const ends = Promise.withResolvers<Response>();
     onTestFinished(() => ends.resolve(new Response(null, { status: 202 })));
     const { call, requests } = await tenantWith(() => ends.promise);

@@ -110,7 +110,7 @@ async function scene(refusal: () => Response) {
 }
 
 describe.each([GONE, ...UNSURE])("a session that an upstream refuses %s", (_title, refusal) => {
-  it("is begun anew for what may be asked for twice, and used from then on", async () => {
+  it("is replaced for requests that may be repeated, and the new one used from then on", async () => {
     const { call, restart, begun, idle, known } = await scene(refusal);
     for (let restarts = 1; restarts <= 3; restarts += 1) {
       for (let calls = 0; calls < 3; calls += 1) expect(await call("read")).toContain(`in ${begun.at(-1)}`);
@@ -122,7 +122,7 @@ describe.each([GONE, ...UNSURE])("a session that an upstream refuses %s", (_titl
   });
 });
 
-it("a call that met a session that is gone has not run: it is sent once more in a new one, and its result says so", async () => {
+it("a call in a lost session has not run: it is sent again in a new one, and its result says so", async () => {
   const { call, restart, begun } = await scene(GONE[1]);
   expect(await call("write")).not.toContain("tenantry/session");
   restart();
@@ -144,7 +144,7 @@ describe.each(UNSURE)("a session that an upstream refuses %s", (_title, refusal)
   });
 });
 
-it("a server that refuses a call in every session is not begun anew for each call, and each session is ended", async () => {
+it("a server that refuses a call in every session gets no new session for each call, and each session is ended", async () => {
   const { call, begun, idle, known } = await scene(() => new Response(null, BAD));
   for (let calls = 0; calls < 3; calls += 1) expect(await call("read")).toContain("in ");
   for (let calls = 0; calls < 10; calls += 1) expect(await call("bad")).toContain('"bad"');

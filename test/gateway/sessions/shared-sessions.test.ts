@@ -89,8 +89,8 @@ function caller({ instructions = "", through = (object: UpstreamStub) => object 
   return { call, lend, rows, after, ended, object, under, meant };
 }
 
-describe("a session that an object keeps", () => {
-  it("is said to be used once in two minutes, and not more often", async () => {
+describe("a session stored in an object", () => {
+  it("is reported as used once in two minutes, and not more often", async () => {
     const { call, rows, after } = caller();
     expect(await call()).toBe("s1");
     const [first] = await rows();
@@ -106,7 +106,7 @@ describe("a session that an object keeps", () => {
     expect(await rows()).toEqual([reply]);
   });
 
-  it("is asked for again where the isolate was idle for long, and begun anew where it is over by then", async () => {
+  it("is looked up again after a long idle time, and replaced if it has ended", async () => {
     const { call, rows, after, ended, object } = caller();
     await call();
     after(MAX_UNREPORTED_MS + 1);
@@ -166,7 +166,7 @@ describe("a session that an object keeps", () => {
     expect(await large.rows()).toEqual([]);
   });
 
-  it("is not ended under another isolate that has it, though nobody said that it is kept", async () => {
+  it("is not ended under another isolate that has it, even if nothing reported its storage", async () => {
     const lentTo: string[] = [];
     const isLost = (object: UpstreamStub): UpstreamStub => ({
       claim: async (claimed) => object.claim(claimed),

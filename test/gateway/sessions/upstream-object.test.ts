@@ -91,7 +91,7 @@ describe("a session that several isolates want", () => {
     expect(await claim()).toMatchObject({ state: "shared", tag });
   });
 
-  it("is made by another where the first has died, whose session is nobody's when it comes late", async () => {
+  it("is created by another isolate if the first died, whose late session is not used", async () => {
     const { object, claim, make, timePasses } = await freshUpstream();
     const dead = await make();
     await timePasses();
@@ -101,7 +101,7 @@ describe("a session that several isolates want", () => {
     expect(await claim()).toMatchObject({ state: "shared", tag, sealed: "sealed" });
   });
 
-  it("is neither waited for nor kept for longer than ever, though the clock was ahead when it was begun", async () => {
+  it("is neither awaited nor stored for longer than usual, even if the clock was ahead at its start", async () => {
     const { object, claim, make } = await freshUpstream();
     const aYearAhead = () =>
       runInDurableObject(object, async (_instance, { storage }) => {
@@ -123,7 +123,7 @@ describe("a session that several isolates want", () => {
     expect(alarm).toBeLessThan(Date.now() + 4_000_000);
   });
 
-  it("is made anew once the upstream has forgotten it, and a late isolate does not take the new one away", async () => {
+  it("is created again once the upstream has forgotten it, and a late isolate does not remove the new one", async () => {
     const { object, claim, make } = await freshUpstream();
     const old = await make();
     await object.store({ key: "k", tag: old }, "old", CALL_MS);
@@ -149,7 +149,7 @@ describe("a session that several isolates want", () => {
   });
 });
 
-describe("a session that nobody uses", () => {
+describe("an unused session", () => {
   it("is ended at the upstream with what it began with, and nothing of it is left", async () => {
     const { object, name, ring, make, timePasses } = await freshUpstream();
     const { requests, sealed } = serverOf(204);
@@ -237,7 +237,7 @@ describe("a session that nobody uses", () => {
     },
   );
 
-  it("was never more than a promise where whoever made it has died, and nothing of that is left", async () => {
+  it("of an isolate that died before it had one leaves nothing", async () => {
     const { object, make, timePasses } = await freshUpstream();
     await make();
     expect((await stored(object)).alarm).toBeLessThanOrEqual(Date.now() + 30_000);
@@ -246,7 +246,7 @@ describe("a session that nobody uses", () => {
     expect(await stored(object)).toEqual({ keys: 0, alarm: null, tables: 0 });
   });
 
-  it("goes without a word where it was sealed under another name, for which nobody opens it", async () => {
+  it("is dropped silently if it was sealed under another name", async () => {
     const { object, ring, make, timePasses } = await freshUpstream();
     const { requests, sealed } = serverOf(204);
     const tag = await make();

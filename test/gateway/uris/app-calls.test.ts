@@ -98,7 +98,7 @@ describe("a tool of an upstream with user interfaces", { timeout: 30_000 }, () =
     expect(await call("one")).toBe("one of a");
   });
 
-  it("comes after a tool that is listed under the name", async () => {
+  it("yields to a tool that is listed under the name", async () => {
     const { call } = await tenantWith({ a: upstreamWith("a", { own: PANEL }) });
     expect(await call("own")).toBe("from the tenant");
     expect(await call("a__own")).toBe("own of a");

@@ -128,7 +128,7 @@ describe("a resource that the tenant stores", { timeout: 40_000 }, () => {
 });
 
 describe("a prefix in the document", { timeout: 40_000 }, () => {
-  it("says whose a URI is, and the other upstream's is left out with the reason", async () => {
+  it("decides the upstream of a URI, and the other upstream's is omitted with the reason", async () => {
     const both = ["file:///a/1", "file:///b/1"];
     const first = { url: upstreamWith("first", both) };
     const tenant = await tenantWith({ first, second: { url: upstreamWith("second", both), uris: ["file:///b/"] } });
@@ -177,7 +177,7 @@ describe("a prefix in the document", { timeout: 40_000 }, () => {
     expect(requests).toEqual([]);
   });
 
-  it("leads a URI that nobody lists to its upstream, the longest first, and nothing else there", async () => {
+  it("routes an unlisted URI to its upstream, the longest prefix first, and nothing else", async () => {
     const requests: string[] = [];
     const tenant = await tenantWith({
       wide: { url: upstreamWith("wide", ["x://a"]), uris: ["x:"] },

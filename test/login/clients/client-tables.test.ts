@@ -30,7 +30,7 @@ function grantTo({ sql }: Bench<LoginMethods>, client: string): void {
   );
 }
 
-it("a client is as it was kept last, and nobody is under another id", async () => {
+it("a client is as it was last stored, and is not found under another id", async () => {
   await onLogin(({ methods }) => {
     expect(methods.getClient("a")).toBeNull();
     methods.saveClient({ client: mcpClient("a"), freshUntil: 5 });
@@ -41,7 +41,7 @@ it("a client is as it was kept last, and nobody is under another id", async () =
   });
 });
 
-it("so many are kept, and the one that was used least lately makes room for another", async () => {
+it("a bounded number of clients is stored, and the least recently used one makes room", async () => {
   await onLogin((bench) => {
     const { methods, sql, clock } = bench;
     fill(bench);
@@ -55,7 +55,7 @@ it("so many are kept, and the one that was used least lately makes room for anot
   });
 });
 
-it("a client that has a grant makes room for nobody", async () => {
+it("a client that has a grant is never evicted", async () => {
   await onLogin((bench) => {
     const { methods } = bench;
     fill(bench);

@@ -49,7 +49,7 @@ describe("a document", () => {
     expect(stored?.freshUntil).toBeLessThanOrEqual(Date.now() + minutes * MINUTE);
   });
 
-  test("is another one for whoever consented when what they were shown changes, and only then", async () => {
+  test("needs consent again when the members shown at consent change, and only then", async () => {
     const host = clientHost();
     const digestOf = async (said: object) => {
       const client = await find(fakeClientLookup(), host.put("/client.json", { ...CLIENT_DOCUMENT, ...said }));
@@ -70,7 +70,7 @@ describe("a document", () => {
     expect(clientLookup.stored.get(id)?.client.name).toBe("App");
   });
 
-  test("that there is no room for is taken as it is read", async () => {
+  test("is used as it is read if there is no room to store it", async () => {
     const [host, clientLookup] = [clientHost(), fakeClientLookup({ isFull: true })];
     expect(await find(clientLookup, host.put("/client.json", CLIENT_DOCUMENT))).toMatchObject({ name: "App" });
   });
@@ -85,7 +85,7 @@ describe("a host inside of a network, which operators let tools reach", () => {
     return { host, clientLookup: { ...clientLookup, tend: tend as FakeClientLookup["tend"] } };
   };
 
-  test("is asked nothing because a stranger names it", async () => {
+  test("is not requested for a client id of a stranger", async () => {
     const { host, clientLookup } = inside();
     expect(await find(clientLookup, id)).toMatchObject({ kind: "clientRefusal" });
     expect(host.requests).toEqual([]);
@@ -243,7 +243,7 @@ const HOSTILE = [
   "",
 ];
 
-test.each(HOSTILE)("an id like %j is refused, and nobody is asked for it", async (id) => {
+test.each(HOSTILE)("an id like %j is refused without a request", async (id) => {
   const host = clientHost();
   expect(await find(fakeClientLookup(), id, { pinned: { [id]: { client_id: id, ...CLIENT_DOCUMENT } } })).toMatchObject(
     {
@@ -254,7 +254,7 @@ test.each(HOSTILE)("an id like %j is refused, and nobody is asked for it", async
 });
 
 describe("where operators list clients", () => {
-  test("an id that differs in a character is none of them, and nobody is asked for it", async () => {
+  test("an id that differs in a character is refused without a request", async () => {
     const [host, clientLookup] = [clientHost(), fakeClientLookup()];
     const id = host.put("/client.json", CLIENT_DOCUMENT);
     const clients = [id, "registered-1"];
@@ -273,7 +273,7 @@ describe("where operators list clients", () => {
   });
 });
 
-test("one address cannot have documents read without end, and keeps nobody else from theirs", async () => {
+test("one address can have a limited number of documents read, and does not limit other addresses", async () => {
   const [host, clientLookup] = [clientHost(), fakeClientLookup()];
   const results = [];
   for (let at = 0; at < 40; at += 1)

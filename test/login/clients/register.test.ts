@@ -28,7 +28,7 @@ async function registering(
 
 const registered = KNOWN_CLIENTS.filter(({ registration }) => registration);
 
-test.each(registered)("$name is given an id, and told what it said", async ({ registration }) => {
+test.each(registered)("$name gets an id, and its own metadata back", async ({ registration }) => {
   const clientLookup = fakeClientLookup();
   const before = Math.floor(Date.now() / 1000);
   const { response, status, said } = await registering(clientLookup, registration);
@@ -49,7 +49,7 @@ test.each(registered)("$name is given an id, and told what it said", async ({ re
 });
 
 test.each(["client_secret_basic", "client_secret_post", undefined])(
-  "a client with the method %s is given a secret once, of which the hash is kept",
+  "a client with the method %s gets a secret once, of which the hash is stored",
   async (method) => {
     const clientLookup = fakeClientLookup();
     const { said } = await registering(clientLookup, { redirect_uris: [REDIRECT], token_endpoint_auth_method: method });
@@ -113,7 +113,7 @@ describe("a registration is refused", () => {
     expect([status, response.headers.get("retry-after")]).toEqual([503, "3600"]);
   });
 
-  test("for the thirty-first of an address in a minute, and for nobody else", async () => {
+  test("for the thirty-first of an address in a minute, and for no other address", async () => {
     const clientLookup = fakeClientLookup();
     const statuses: number[] = [];
     for (let at = 0; at < 40; at += 1) {

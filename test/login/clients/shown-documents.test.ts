@@ -36,7 +36,7 @@ describe("a document that a page of login shows", () => {
     expect(shown.length).toBeGreaterThan(10);
   });
 
-  test.each(shown)("in $page is taken, in a mode that lets tokens in", ({ document }) => {
+  test.each(shown)("in $page is valid, in a mode that accepts tokens", ({ document }) => {
     expect(findBrokenAuth(document, "")).toEqual([]);
     expect(acceptsTokens(document.mode)).toBe(true);
   });

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { AuthorizedContext } from "../../../src/deployment/deployment.ts";
 import { getScopeChallenge } from "../../../src/login/scope-challenge.ts";
 
-test("as many views as a hundred are kept for scopes that somebody might ask for", () => {
+test("at most a hundred views are cached for scopes that would help", () => {
   const names = Array.from({ length: 150 }, (_none, at) => `s${at}`);
   const issuer = "https://login.example.com";
   const values = Object.fromEntries(names.map((name) => [name, [name]]));

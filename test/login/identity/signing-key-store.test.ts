@@ -78,7 +78,7 @@ describe("the keys with which a tenant signs", () => {
       expect(sql.exec("SELECT count(*) AS count FROM login_keys").one()).toEqual({ count: 3 });
     }));
 
-  it("that were sealed under another SECRETS_KEY give way at once, and stay published for a day", async () => {
+  it("that were sealed under another SECRETS_KEY are replaced at once, and stay published for a day", async () => {
     const tenant = freshTenant();
     const first = await withBench(({ signer }) => signer(), SECRETS_KEY, tenant);
     const second = await withBench(
@@ -95,7 +95,7 @@ describe("the keys with which a tenant signs", () => {
     expect(await withBench(({ signer }) => signer(), `${SECRETS_KEY},${OTHER_KEY}`, tenant)).toBe(second);
   });
 
-  it.each(["", "broken"])("are none without a SECRETS_KEY that can be used: %o", (key) =>
+  it.each(["", "broken"])("do not exist without a valid SECRETS_KEY: %o", (key) =>
     withBench(async ({ signer, published, sql }) => {
       expect([await signer(), await published()]).toEqual(["unset", []]);
       expect(sql.exec("SELECT * FROM login_keys").toArray()).toEqual([]);

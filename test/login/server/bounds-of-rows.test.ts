@@ -100,7 +100,7 @@ it(
   },
 );
 
-it("a client's end names a hundred grants in the audit log, and says of how many it is", async () => {
+it("the audit entry of a removed client names a hundred grants, and their number", async () => {
   await onLogin((bench) => {
     for (let at = 0; at < 150; at += 1) add(bench, `g${at}`);
     expect(bench.methods.endClient("c1", { name: "ann" })).toMatchObject({ state: "written" });

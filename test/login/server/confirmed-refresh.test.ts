@@ -85,7 +85,7 @@ function saying(...said: readonly Revalidation[]) {
   return { confirm, way: { revalidate: confirm } as unknown as IdentityProviderClient };
 }
 
-it("a refresh asks the provider once for all that come at the same time, and keeps the tokens that it gives", async () => {
+it("concurrent refreshes ask the provider once, and its tokens are stored", async () => {
   await onBench(tables, async (bench) => {
     await due(bench);
     const { confirm, way } = saying({ state: "confirmed", provider: { access: "newer", refresh: "second" } });
@@ -168,7 +168,7 @@ it("a refresh keeps what the provider gave where the object is overloaded for a 
   });
 });
 
-it("a refresh is not ended by what cannot be reached, and the next one need not wait for that", async () => {
+it("an unreachable provider ends no refresh, and the next one need not wait", async () => {
   await onBench(tables, async (bench) => {
     await due(bench);
     const lost = {
@@ -181,7 +181,7 @@ it("a refresh is not ended by what cannot be reached, and the next one need not 
   });
 });
 
-it("a refresh loses no login by a provider that is slow once: the client is told to come again, and has its tokens then", async () => {
+it("a slow provider loses no login: the client gets an error to try again, and then its tokens", async () => {
   await onBench(tables, async (bench) => {
     await due(bench);
     vi.useFakeTimers({ toFake: ["Date"] });

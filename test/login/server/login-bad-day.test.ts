@@ -88,7 +88,7 @@ function fill({ sql, clock }: Bench<LoginMethods>, many: number): void {
 }
 
 describe("a client that asks again because the answer was lost", () => {
-  it("has the tokens of a code that it redeemed, and nobody else has", async () => {
+  it("gets the tokens of its redeemed code, and no other client does", async () => {
     await onLogin((bench) => {
       const { methods } = bench;
       methods.addGrant(grantOf(bench), codeOf());
@@ -113,7 +113,7 @@ describe("a client that asks again because the answer was lost", () => {
 });
 
 describe("a clock that was ahead by hours and is right again", () => {
-  it("leaves nobody waiting for a provider that is being asked", async () => {
+  it("does not make a refresh wait for a request to the provider that has ended", async () => {
     await onLogin((bench) => {
       given(bench);
       bench.clock.now += 5 * HOUR;
@@ -135,7 +135,7 @@ describe("a clock that was ahead by hours and is right again", () => {
     });
   });
 
-  it("lets nobody have the answer of a refresh for hours", async () => {
+  it("does not repeat the answer of a refresh for hours", async () => {
     await onLogin((bench) => {
       given(bench);
       bench.clock.now += 5 * HOUR;

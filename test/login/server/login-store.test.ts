@@ -170,7 +170,7 @@ describe("an access token", () => {
     });
   });
 
-  it("lets nobody in where no Worker has login() any more", async () => {
+  it("is refused once no Worker has login()", async () => {
     await onLogin((bench) => {
       given(bench);
       createWorker({ tenants: {} });
@@ -231,7 +231,7 @@ describe("an access token", () => {
   });
 });
 
-describe("a grant of whoever pasted a key", () => {
+describe("a grant of a pasted key", () => {
   const KEYED: TenantDocument = { mode: "key+oauth", auth: { login: { via: "key" } }, scopes: OIDC.scopes ?? {} };
   const key = { id: "k1", hash: "hash of k1", name: "ci", scopes: ["read"], profile: null, expires: null };
   const person = { issuer: "key", subject: "k1", claims: {} };
@@ -313,7 +313,7 @@ describe("a refresh token", () => {
     });
   });
 
-  it("waits for the provider's word where that is older than it may be, and nobody else asks meanwhile", async () => {
+  it("waits for a due revalidation at the provider, which runs once", async () => {
     await onLogin((bench) => {
       given(bench, { provider: "sealed" });
       const asking = refreshAsk(0, { maxConfirmedAgeMs: HOUR });
@@ -346,7 +346,7 @@ describe("a grant", () => {
     });
   });
 
-  it("is ended by its person, and by nobody else", async () => {
+  it("is ended by its person alone", async () => {
     await onLogin((bench) => {
       given(bench);
       expect(bench.methods.endGrant("g1", ANN, "oauth x bob")).toMatchObject({ state: "absent" });

@@ -158,7 +158,7 @@ describe("a client that is removed", () => {
     ["at the same moment", 0],
     ["by a clock that was set back", -HOUR],
     ["later", 1],
-  ])("is granted something anew %s, which stays, and ends with it the next time", async (_when, passed) => {
+  ])("can get a new grant %s, which stays until it is removed again", async (_when, passed) => {
     await onLogin(async (bench) => {
       const { methods, clock } = bench;
       for (let at = 0; at < 150; at += 1) given(bench, `h${at}`);

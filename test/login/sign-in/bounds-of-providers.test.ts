@@ -32,7 +32,7 @@ it("of a name 200 characters are kept", async () => {
   expect(await signIn()).toMatchObject({ person: { name: "n".repeat(200) } });
 });
 
-it("what is said of somebody has 40,000 characters with the tokens", () => {
+it("claims and tokens have 40,000 characters together", () => {
   const said = (length: number) => {
     const person = { issuer: "https://a.example", subject: "s", claims: { sub: "s", text: "x".repeat(length) } };
     return toSignInSuccess("https://a.example", person, { access: "a", refresh: null, expires: null } as never);

@@ -23,7 +23,7 @@ const ALICE = { issuer: "https://github.example", subject: "1001", claims: {} };
 const WITH_ID = { kind: "signedIn", person: { subject: "1001" } };
 
 describe("a person who signed in", () => {
-  it("is known by the number that nobody else is ever given, not by their login", async () => {
+  it("is identified by the provider's permanent number, not by their login", async () => {
     const { signIn, provider, context } = await setup();
     const { login, id } = provider.people["alice"] ?? {};
     expect(await signIn()).toMatchObject({
@@ -72,14 +72,14 @@ describe("a person who signed in", () => {
     ["a number that JSON cannot hold, which would be two people's", { id: 2 ** 60 }],
     ["an object", { id: { of: "alice" } }],
     ["more than a subject has", { id: "x".repeat(256) }],
-  ])("is nobody where the user endpoint has %s", async (_what, profile) => {
+  ])("is refused if the user endpoint has %s", async (_what, profile) => {
     const { signIn, provider } = await setup();
     provider.instead["/userinfo"] = () => Response.json(profile);
     expect(await signIn()).toMatchObject({ kind: "notSignedIn", why: expect.stringContaining("names nobody") });
   });
 });
 
-describe("nobody is let in", () => {
+describe("a sign-in is refused", () => {
   it("by an answer with another state, or with a code that is refused in an answer of 200", async () => {
     const { signIn, provider } = await setup();
     const stray = { kind: "notSignedIn", why: "This answer belongs to another sign-in, or to one that is over" };
@@ -112,7 +112,7 @@ describe("nobody is let in", () => {
   });
 });
 
-it("asked again later, the user endpoint says whether somebody is let in", async () => {
+it("at revalidation the user endpoint decides whether a person keeps access", async () => {
   const { signIn, provider, context } = await setup();
   const signed = await signIn();
   const tokens = (signed as { provider: ProviderTokens }).provider;

@@ -135,7 +135,7 @@ describe("a person who signed in", () => {
   });
 });
 
-it("nobody is sent anywhere by a Worker that could not keep what comes of it", async () => {
+it("a Worker without a secrets key sends no person to the provider", async () => {
   const { context } = await setup();
   for (const [SECRETS_KEY, what] of [
     [undefined, "unset"],
@@ -175,7 +175,7 @@ describe("an answer is refused", () => {
     expectOut(await oidc.finish(acme.context, answer, again.providerState), STRAY);
   });
 
-  it("that says no: a person who declined, or is not let in, is told so, in none of the provider's words", async () => {
+  it("that is a denial: the person is told so, without the provider's text", async () => {
     const { signIn, provider } = await setup();
     provider.atBrowser = null;
     expectOut(
@@ -230,7 +230,7 @@ describe("an ID token is refused", () => {
     expectOut(await none.signIn(), "its algorithm is not allowed", "server_error");
   });
 
-  it("that another key has signed, and where there is none", async () => {
+  it("that another key has signed, or no key", async () => {
     const { signIn, provider } = await setup();
     const { privateKey } = await generateKeyPair("RS256");
     provider.signed = { key: privateKey };
@@ -240,7 +240,7 @@ describe("an ID token is refused", () => {
     expectOut(await none.signIn(), "there is no ID token", "server_error");
   });
 
-  it("while the user endpoint speaks of somebody else", async () => {
+  it("while the user endpoint names another person", async () => {
     const { signIn, provider } = await setup({ claims: ["groups"] });
     provider.instead["/userinfo"] = () => Response.json({ sub: "00u-bob", groups: ["admins"] });
     expectOut(await signIn(), "two names for one person", "server_error");
@@ -263,7 +263,7 @@ function endless(): ReadableStream<Uint8Array> {
 const leadingTo = (location: string) => new Response(null, { status: 307, headers: { location } });
 
 describe("a provider", () => {
-  it("that is away before somebody is sent there leaves them here, with what to do", async () => {
+  it("that is away at the start shows an error page that says what to do", async () => {
     const { context, provider, logged } = await setup();
     provider.instead["/.well-known/openid-configuration"] = () => new Response(null, { status: 503 });
     expectOut((await oidc.begin?.(context, "s")) as SignInFailure, "cannot be reached", "temporarily_unavailable");
@@ -281,7 +281,7 @@ describe("a provider", () => {
     ["answers 50 MB", () => new Response(endless()), "the answer is too large"],
     ["leads to a private address", () => leadingTo("https://10.0.0.1/token"), "too many redirects"],
     ["does not let itself be connected to", () => Promise.reject(new TypeError("fetch failed")), "fetch failed"],
-  ])("that %s when the code comes is away, and what it said is nowhere", async (_what, instead, log) => {
+  ])("that %s at the code exchange is away, and its answer is shown nowhere", async (_what, instead, log) => {
     const { signIn, provider, logged } = await setup();
     provider.instead["/token"] = instead;
     const signed = await signIn();
@@ -290,7 +290,7 @@ describe("a provider", () => {
     expect(JSON.stringify(signed) + String(logged)).not.toContain("PROVIDER-WORDS");
   });
 
-  it("that leads on to another server has nothing carried there, secrets least of all", async () => {
+  it("that redirects to another server gets no request followed there, and no secret", async () => {
     const { signIn, provider } = await setup();
     const requests: string[] = [];
     const elsewhere = upstreamAt((request) => {
@@ -309,7 +309,7 @@ describe("a provider", () => {
     expect(String(logged)).toContain("not on the public internet");
   });
 
-  it("that refuses the client is said by its code, and none of its words", async () => {
+  it("that refuses the client is reported by its error code alone", async () => {
     const { context, provider } = await setup();
     const wrong = await contextWith(context.login, ISSUER, { CLIENT: "another" });
     const signed = await signInWith(oidc, wrong.context, provider);
@@ -325,7 +325,7 @@ describe("a provider", () => {
     );
   });
 
-  it("that says more of somebody than a browser can carry is refused", async () => {
+  it("that sends more claims than a cookie can carry is refused", async () => {
     const { signIn, provider } = await setup();
     Object.assign(provider.people["alice"] ?? {}, { groups: Array.from({ length: 1000 }, () => crypto.randomUUID()) });
     expectOut(await signIn(), "too much of you", "server_error");
@@ -334,12 +334,12 @@ describe("a provider", () => {
 
 const UNREADABLE = { access_token: "access-2", token_type: "Bearer", id_token: "x.y.z" };
 
-describe("asked again later", () => {
+describe("revalidation", () => {
   const ALICE = { issuer: "https://before.example", subject: "00u-alice", claims: { sub: "00u-alice", role: "chief" } };
   const tokensOf = async ({ signIn }: Awaited<ReturnType<typeof setup>>) =>
     expectIn(await signIn()).provider as ProviderTokens;
 
-  it("a provider that still knows somebody gives tokens in place of theirs", async () => {
+  it("a provider that confirms a person gives new tokens", async () => {
     const at = await setup();
     const tokens = await tokensOf(at);
     const confirmed = await oidc.revalidate?.(at.context, tokens, ALICE);
@@ -360,7 +360,7 @@ describe("asked again later", () => {
   it.each([
     ["the ID token", () => {}],
     ["the user endpoint", (provider: IdentityProvider) => provider.onlyInUserInfo.add("groups")],
-  ])("what %s says of them counts from then on, and what it leaves out is gone", async (_where, change) => {
+  ])("the claims of %s apply from then on, and missing ones are gone", async (_where, change) => {
     const at = await setup({ scopes: { claim: "groups", values: { staff: ["reading"] } } });
     Object.assign(at.provider.people["alice"] ?? {}, { groups: ["admins"] });
     change(at.provider);
@@ -374,7 +374,7 @@ describe("asked again later", () => {
   it.each([
     ["no ID token came, but the user endpoint speaks", 200, { role: "chief", groups: ["staff"] }],
     ["nobody says anything", 403, { role: "chief" }],
-  ])("where %s, they are let in and are who they were", async (_what, status, claims) => {
+  ])("where %s, the person keeps access and identity", async (_what, status, claims) => {
     const at = await setup({ scopes: { claim: "groups", values: { staff: ["reading"] } } });
     const tokens = await tokensOf(at);
     const answer = { access_token: "access-2", token_type: "Bearer" };
@@ -404,18 +404,15 @@ describe("asked again later", () => {
       ({ people }) => Object.assign(people["alice"] ?? {}, { bio: "x".repeat(45_000) }),
     ],
     ["too much at the user endpoint", ({ instead }) => (instead["/userinfo"] = () => new Response("x".repeat(70_000)))],
-  ])(
-    "%s leaves nobody with what they had: the provider is asked again, by the tokens that it gave",
-    async (_what, change) => {
-      const at = await setup({ scopes: { claim: "groups", values: { staff: ["reading"] } } });
-      const tokens = await tokensOf(at);
-      change(at.provider);
-      const confirmed = await oidc.revalidate?.(at.context, tokens, ALICE);
-      expect(confirmed).toMatchObject({ state: "away", provider: { refresh: expect.any(String) } });
-    },
-  );
+  ])("%s confirms nothing: the provider is asked again, with its latest tokens", async (_what, change) => {
+    const at = await setup({ scopes: { claim: "groups", values: { staff: ["reading"] } } });
+    const tokens = await tokensOf(at);
+    change(at.provider);
+    const confirmed = await oidc.revalidate?.(at.context, tokens, ALICE);
+    expect(confirmed).toMatchObject({ state: "away", provider: { refresh: expect.any(String) } });
+  });
 
-  it("a person who is disabled there is let in no more, and nobody is while it cannot be asked", async () => {
+  it("a person who is disabled there loses access, and no person gets it while it is away", async () => {
     const at = await setup();
     const tokens = await tokensOf(at);
     at.provider.instead["/token"] = () => new Response(null, { status: 502 });
@@ -429,7 +426,7 @@ describe("asked again later", () => {
     expect(await oidc.revalidate?.(at.context, tokens, ALICE)).toEqual({ state: "ended" });
   });
 
-  it("without a token to refresh with, the user endpoint says whether they are let in", async () => {
+  it("without a refresh token the user endpoint decides whether the person keeps access", async () => {
     const at = await setup();
     const { access } = await tokensOf(at);
     expect(await oidc.revalidate?.(at.context, { access }, ALICE)).toMatchObject({ state: "confirmed" });

@@ -40,7 +40,7 @@ async function finish(context: LoginContext, state: string, token: string) {
   return product.finish(context, new URLSearchParams({ state, token }), providerState);
 }
 
-it("the product is told who asks and for what, and nothing that it could send a browser elsewhere by", async () => {
+it("the product gets the client and its request, and no redirect URI", async () => {
   const { context } = await setup();
   const { location, providerState } = await begin(context, "state-1");
   const { origin, pathname, searchParams } = new URL(location);
@@ -49,7 +49,7 @@ it("the product is told who asks and for what, and nothing that it could send a 
   expect(JSON.stringify(providerState)).not.toContain("state-1");
 });
 
-it("a person whom the product names is in, under its origin, with what it says of them", async () => {
+it("a person named by the product signs in, under its origin, with its claims", async () => {
   const { context } = await setup();
   const token = await tokenFor("s1", { name: "Alice", groups: ["staff"], plan: "pro" });
   expect(await finish(context, "s1", token)).toEqual({
@@ -88,7 +88,7 @@ describe("a token is refused", () => {
     expect(told).toMatchObject({ kind: "notSignedIn", why: expect.stringContaining(why) });
   });
 
-  it("that another secret, another algorithm or nobody has signed", async () => {
+  it("that is signed with another secret or algorithm, or unsigned", async () => {
     const { context } = await setup();
     const claims = { aud: ISSUER, sub: "17", nonce: "s1", iat: now(), exp: now() + 60 };
     const tokens = [
@@ -105,7 +105,7 @@ describe("a token is refused", () => {
     }
   });
 
-  it("that comes back with another state, or to a browser that another one began", async () => {
+  it("that returns with another state, or to another browser", async () => {
     const { context } = await setup();
     const [mine, theirs] = [await begin(context, "mine"), await begin(context, "theirs")];
     const token = await tokenFor("mine");
@@ -137,7 +137,7 @@ it("a product that says no is believed", async () => {
   });
 });
 
-it.each(["short", "0123456789abcdef0123456789abcde", ""])("nobody signs in with the secret %j", async (secret) => {
+it.each(["short", "0123456789abcdef0123456789abcde", ""])("a sign-in with the secret %j fails", async (secret) => {
   const { context } = await setup(secret);
   const told = { kind: "notSignedIn", why: expect.stringContaining("fewer than 32"), error: "server_error" };
   expect(await product.begin?.(context, "s1")).toMatchObject(told);

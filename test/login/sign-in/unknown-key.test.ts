@@ -6,7 +6,7 @@ import type { RefreshContext } from "../../../src/deployment/deployment.ts";
 import { getIssuerEndpoints, verifyWithIssuer } from "../../../src/login/issuers/issuer-keys.ts";
 import { CLIENT, ISSUER, providerFor, contextWith } from "./sign-in.ts";
 
-it("a flood of tokens with unknown keys asks the tenant's object about once a second, and nobody for what is known", async () => {
+it("a flood of tokens with unknown keys asks the tenant's object about once a second, and never for known keys", async () => {
   const { issuer } = await providerFor(ISSUER);
   const { context } = await contextWith({ via: "oidc", issuer, clientId: CLIENT });
   let requestCount = 0;

@@ -13,12 +13,12 @@ function rulesFor(known: number, strays: number): string[] {
 
 const hinted = (rules: readonly string[]) => rules.filter((rule) => rule.includes("did you mean")).length;
 
-test("few of many scopes that are none are compared with many that there are, and no more than can be read are named", () => {
+test("few of many unknown scopes are compared with the known ones, and a readable number is named", () => {
   const rules = rulesFor(500, 10_000);
   expect(rules).toHaveLength(100);
   expect(hinted(rules)).toBe(1);
 });
 
-test("where there are few, each is told what was meant", () => {
+test("each of a few unknown scopes gets a suggestion", () => {
   expect(hinted(rulesFor(10, 20))).toBe(20);
 });

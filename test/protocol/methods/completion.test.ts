@@ -76,7 +76,7 @@ describe.each(REVISIONS)("in %s", (revision) => {
     expect(handlers.requests).toEqual([]);
   });
 
-  test("a failure of the backend is the answer", async () => {
+  test("a failure of the request handlers is the answer", async () => {
     const { error } = await complete({ ref: PROMPT, argument: ARGUMENT }, () =>
       failure("invalidParams", "Unknown prompt: p"),
     );

@@ -10,7 +10,7 @@ describe("content", () => {
     expect(adaptBlocks([null, "text", 5], OLDEST)).toEqual([null, "text", 5]);
   });
 
-  test("of a type that nobody knows is handed on", () => {
+  test("of an unknown type is passed on", () => {
     const block = { type: "hologram", data: "x" };
     expect(adaptBlock(block, OLDEST)).toBe(block);
   });

@@ -59,7 +59,7 @@ describe.each(REVISIONS)("in %s", (revision) => {
       expectOfficial(revision, message, { direction: "server", method });
     });
 
-    test("begins anew at a cursor of null or nothing in era 2025, and refuses it in 2026", async () => {
+    test(`starts over at a cursor of null or "" in era 2025, and refuses it in 2026`, async () => {
       for (const cursor of [null, ""]) {
         const { error, result } = await ask({ cursor });
         if (revision === "2026-07-28") expect(error).toMatchObject({ code: -32602, data: { path: "cursor" } });

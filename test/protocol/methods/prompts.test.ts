@@ -116,7 +116,7 @@ describe("outcomes that are handed on", () => {
     expect(result).toMatchObject({ resultType: "input_required", requestState: "s" });
   });
 
-  test("a result without messages, which its backend is to blame for", async () => {
+  test("a result without messages is an internal error", async () => {
     const handlers = new FakeRequestHandlers({
       prompts: [promptOf("bare")],
       onPrompt: () => ({ kind: "complete", result: { messages: "none" } }),

@@ -29,7 +29,7 @@ describe.each(REVISIONS)("in %s", (revision) => {
     return { ...answered, handlers };
   };
 
-  test("a page of resources is the backend's, with its cursor", async () => {
+  test("a page of resources comes from the request handlers, with their cursor", async () => {
     const { result, handlers } = await list({}, { onList: () => ({ items: ITEMS, nextCursor: "more" }) });
     expect(result).toMatchObject({ resources: ITEMS, nextCursor: "more" });
     expect(handlers.requests).toEqual([["listResources", undefined]]);
@@ -39,14 +39,14 @@ describe.each(REVISIONS)("in %s", (revision) => {
     expect((await list({})).result).not.toHaveProperty("nextCursor");
   });
 
-  test("the client's cursor reaches the backend, which may refuse it", async () => {
+  test("the client's cursor reaches the request handlers, which may refuse it", async () => {
     const refuse = () => invalid("cursor", "is not one of this list");
     const { handlers, error } = await list({ cursor: "theirs" }, { onList: refuse });
     expect(handlers.requests).toEqual([["listResources", "theirs"]]);
     expect(error).toMatchObject({ code: -32602, data: { path: "cursor" } });
   });
 
-  test("a cursor that is no string does not reach the backend", async () => {
+  test("a cursor that is not a string does not reach the request handlers", async () => {
     const { handlers, error } = await list({ cursor: 5 });
     expect(handlers.requests).toEqual([]);
     expect(error?.code).toBe(-32602);
@@ -59,19 +59,19 @@ describe.each(REVISIONS)("in %s", (revision) => {
     }
   });
 
-  test("a URI reaches the backend in normal form and as it was asked", async () => {
+  test("a URI reaches the request handlers in normal form and as requested", async () => {
     const { handlers, result } = await read({ uri: "FILE:///a%2db/%c3%a9" });
     expect(handlers.requests).toEqual([["readResource", "file:///a-b/%C3%A9", "FILE:///a%2db/%c3%a9"]]);
     expect(result.contents).toEqual(CONTENTS.contents);
   });
 
-  test("a URI is shown as it was asked, or in normal form where it is no URI as asked", async () => {
+  test("the answer has the URI as requested, or in normal form if the request's is invalid", async () => {
     const { handlers } = await read({ uri: "x:é/%7Ea" });
     expect(handlers.requests).toEqual([["readResource", "x:%C3%A9/~a", "x:%C3%A9/~a"]]);
   });
 
   test.each(["", "/etc/passwd", "file:///a/../../etc/passwd", "file:///a/%2e%2e/b", "x:a%00", "x:a b"])(
-    "the URI %j does not reach the backend",
+    "the URI %j does not reach the request handlers",
     async (uri) => {
       const { handlers, error, status } = await read({ uri });
       expect(handlers.requests).toEqual([]);
@@ -86,7 +86,7 @@ describe.each(REVISIONS)("in %s", (revision) => {
     expect(error).toMatchObject({ code: -32602, data: { path: "uri" } });
   });
 
-  test("what is read says how long it may be kept, by default not at all", async () => {
+  test("a read says how long it may be cached, by default not at all", async () => {
     const hint = { ttlMs: 1000, cacheScope: "public" } as const;
     const kept = await read({ uri: "x:a" }, { kind: "complete", result: CONTENTS, cache: hint });
     const plain = await read({ uri: "x:a" });

@@ -6,7 +6,7 @@ const listenTo = (resourceSubscriptions: unknown) => parseListenFilter({ notific
 const longUris = (many: number, characters: number) =>
   Array.from({ length: many }, (_, at) => `note:${String(at).padEnd(characters - 5, "x")}`);
 
-describe("what is listened to", () => {
+describe("a subscription", () => {
   test("is a thousand URIs of a common length", () => {
     const read = listenTo(longUris(1000, 130));
     expect(isFailure(read) ? read : read.uris.size).toBe(1000);

@@ -126,7 +126,7 @@ describe.each(REVISIONS)("a call in %s", (revision) => {
     }
   });
 
-  test("that needs an undeclared capability says so even when the tool says nothing", async () => {
+  test("that needs an undeclared capability says so even when the tool gives no reason", async () => {
     const data = { requiredCapabilities: { roots: {} } };
     const { result, error } = await call(revision, failure("missingCapability", undefined, data));
     const text = era === "2026" ? error?.message : (result.content as { text: string }[])[0]?.text;

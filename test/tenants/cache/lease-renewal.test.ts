@@ -108,15 +108,15 @@ describe("a lease that is about to end", () => {
     expect(place.leases).toBe(2);
   });
 
-  it("is renewed once, however many come, and however long that takes", async () => {
+  it("is renewed once, however many requests come, and however long it takes", async () => {
     const { place, burst, send, ending } = await setup();
     await send();
     const gate = Promise.withResolvers<void>();
     place.before = () => gate.promise;
     ending();
     const few = Array.from({ length: 5 }, () => undefined);
-    expect(await burst(few)).toEqual({ leases: 1, told: [200] });
-    expect(await burst(few)).toEqual({ leases: 0, told: [200] });
+    expect(await burst(few)).toEqual({ leases: 1, statuses: [200] });
+    expect(await burst(few)).toEqual({ leases: 0, statuses: [200] });
     gate.resolve();
   });
 
@@ -153,7 +153,7 @@ describe("a lease that is about to end", () => {
     expect(place.leases).toBe(1);
   });
 
-  it("brings what was withdrawn, and nobody is served by it after the answer", async () => {
+  it("brings withdrawals, which apply to every request after the answer", async () => {
     const { place, send, ending, addKey, tenant, until } = await setup({ mode: "key" });
     const token = await addKey();
     expect(await send(token)).toBe(200);
@@ -169,7 +169,7 @@ describe("a lease that is about to end", () => {
   });
 });
 
-describe("where many find a lease ended", () => {
+describe("many requests at the end of a lease", () => {
   it.each([0, 100, 600])("three ask at most, where the authority takes %s ms", async (ms) => {
     const { place, send, burst, until } = await setup();
     await send();
@@ -187,10 +187,10 @@ describe("where many find a lease ended", () => {
     place.before = (lease) => (lease === 2 ? new Promise(() => {}) : undefined);
     void sendTo(mcp, tenant.id, { message: LIST, at });
     await expect.poll(() => place.leases, { interval: 5 }).toBe(2);
-    expect(await burst()).toEqual({ leases: 1, told: [200] });
+    expect(await burst()).toEqual({ leases: 1, statuses: [200] });
   });
 
-  it("three ask at most where the authority fails, and all are told to come again", async () => {
+  it("ask three times at most if the tenant's object fails, and all get a Retry-After", async () => {
     const { place, send, burst, until } = await setup();
     await send();
     until(0);
@@ -224,7 +224,7 @@ describe("where many find a lease ended", () => {
     expect(leases).toBeLessThanOrEqual(3);
   });
 
-  it("each key is asked about where the policy changed meanwhile, and none is refused", async () => {
+  it("look up each key if the policy changed meanwhile, and no key is refused", async () => {
     const { send, burst, until, addKey } = await setup({ mode: "key" });
     const tokens = [await addKey(), await addKey(), await addKey(), await addKey(), await addKey()];
     for (const token of tokens) expect(await send(token)).toBe(200);
@@ -236,7 +236,7 @@ describe("where many find a lease ended", () => {
   });
 });
 
-describe("an isolate that does not know", () => {
+describe("an isolate without a lease", () => {
   it("the tenant asks three times at most for fifty requests", async () => {
     const { place, burst } = await setup();
     place.before = () => scheduler.wait(60);
@@ -257,7 +257,7 @@ describe("an isolate that does not know", () => {
 });
 
 describe("while the authority is away", () => {
-  it("a key and a session are told to come again, not that they are worth nothing", async () => {
+  it("a key and a session get a Retry-After, not a refusal", async () => {
     const { place, send, addKey, tenant, mcp, at } = await setup();
     const token = await addKey();
     const session = await sessionAt(mcp, tenant.id);
@@ -272,7 +272,7 @@ describe("while the authority is away", () => {
     expect(answered.status).toBe(503);
   });
 
-  it("callers that are refused at the same moment are told to come back at different moments, within fifteen seconds", async () => {
+  it("callers that are refused at the same moment get different Retry-Afters, within fifteen seconds", async () => {
     const { place, mcp, tenant, at } = await setup();
     place.before = () => {
       throw new Error("away");
@@ -289,7 +289,7 @@ describe("while the authority is away", () => {
   });
 });
 
-it("nobody is refused by a lease that ended while it was asked who calls", async () => {
+it("no request is refused because its lease ended during authentication", async () => {
   const { id } = await servedTenant({ mode: "open", maxStalenessMs: 100, auth: { issuers: [] } });
   let requestCount = 0;
   const who = async ({ principalResult }: { readonly principalResult: Principal | Failure }) => {

@@ -69,7 +69,7 @@ function slow({ stub }: FreshTenant, between: () => Promise<void> | void): Tenan
 }
 
 describe("a snapshot", () => {
-  it("is valid from the moment it was asked for, however long the answer took", async () => {
+  it("is valid from its request on, however long the answer took", async () => {
     const tenant = await made();
     const stub = slow(tenant, () => {
       later(400);
@@ -108,7 +108,7 @@ describe("a snapshot", () => {
     expect((await take(tenant)).validUntil).toBe(NOW + 50);
   });
 
-  it("of a tenant that is absent is none, and what was held before is forgotten", async () => {
+  it("of an absent tenant does not exist, and an earlier one is dropped", async () => {
     const tenant = await made();
     await take(tenant);
     await policyOf(tenant).close("");
@@ -116,7 +116,7 @@ describe("a snapshot", () => {
     expect(peekPolicy(tenant.id)).toBeUndefined();
   });
 
-  it("of a tenant in code is there without anybody having made it", async () => {
+  it("of a tenant in code exists without a creation", async () => {
     const snapshot = await take(freshTenant(), { inCode: true });
     expect(snapshot).toMatchObject({ version: 1, seeded: false, policy: { document: {}, suspensions: [] } });
   });
@@ -131,7 +131,7 @@ describe("a snapshot", () => {
     expect(getFreshPolicy(tenant.id)).toBeUndefined();
   });
 
-  it("that is dropped is asked for whole again", async () => {
+  it("that is dropped is requested in full again", async () => {
     const tenant = await made({ title: "T" });
     await take(tenant);
     evictPolicy(tenant.id);
@@ -189,7 +189,7 @@ describe("a snapshot that is renewed", () => {
     expect(after.keys.size).toBe(0);
   });
 
-  describe("keeps what was made of catalogs", () => {
+  describe("keeps composed catalogs", () => {
     const TOOL = { kind: "tool", name: "add", note: "n" } as const;
     const PROFILES: TenantDocument = { profiles: { p: { tools: { deny: ["add"] } } } };
     const KEY_ROW = { id: "k1", hash: KEY.hash, name: "k", scopes: null, profile: null, expires: null };
@@ -298,7 +298,7 @@ describe("keys in a snapshot", () => {
     ]);
   });
 
-  it("are asked about again in each hour of the clock, so that the authority knows which are used", async () => {
+  it("are looked up again in each hour of the clock, so that the tenant's object knows which are used", async () => {
     const tenant = await made();
     const first = await take(tenant, { key: KEY });
     later(3_599_999);
@@ -331,7 +331,7 @@ describe("keys in a snapshot", () => {
     ]);
   });
 
-  it("are known together though each was asked for at the same time, just after the version changed", async () => {
+  it("are all cached if they are looked up together just after the version changed", async () => {
     const tenant = await made();
     await take(tenant);
     await write(tenant, { title: "another" });
@@ -361,7 +361,7 @@ describe("the memory of an isolate", () => {
   /** A document costs two bytes a character: this one 2 MB, so that seventeen do not fit 32 MiB. */
   const LARGE: TenantDocument = { instructions: "x".repeat(1_000_000) };
 
-  it("drops what was used least recently, by bytes, and never the one that is asked for", async () => {
+  it("drops the least recently used tenants, by bytes, and never the requested one", async () => {
     const tenants: FreshTenant[] = [];
     for (let number = 0; number < 16; number += 1) tenants.push(await made(LARGE));
     for (const tenant of tenants) await take(tenant);

@@ -38,7 +38,7 @@ async function load({ key, hash }: Stored): Promise<void> {
   expect(await loadSection(place, hash)).toMatchObject({ hash });
 }
 
-test("more tenants in turn than fit find theirs some of the time, and as many are held as fit", async () => {
+test("more tenants in turn than fit hit the cache some of the time, and the cache stays full", async () => {
   const tenants: Stored[] = [];
   for (let at = 0; at < FIT + 2; at += 1) tenants.push(await stored(LARGE));
   for (const tenant of tenants) await load(tenant);
@@ -71,7 +71,7 @@ test("large tenants make room for each other rather than have small ones do so",
   expect(small.filter(isHeld).length).toBeGreaterThan(40);
 });
 
-test("one tenant may hold more than all others leave it, and goes when another one comes", async () => {
+test("one tenant may use more than its share, and is evicted when another one comes", async () => {
   const kept = "largest@2026";
   const sections: Stored[] = [];
   for (let at = 0; at < FIT + 2; at += 1) {
@@ -84,7 +84,7 @@ test("one tenant may hold more than all others leave it, and goes when another o
   expect(sections.some(isHeld)).toBe(false);
 });
 
-test("what was made of sections goes with them", async () => {
+test("values computed from sections are evicted with them", async () => {
   const granted: GrantedLease = {
     state: "granted",
     version: 1,
@@ -105,7 +105,7 @@ test("what was made of sections goes with them", async () => {
   expect(peekPolicy("listed")?.catalogMemo.size).toBe(0);
 });
 
-test("a section whose place another one took is let go", async () => {
+test("an evicted section is released", async () => {
   const kept = "changed@2026";
   const [before, now] = [await stored(1024, kept), await stored(2048, kept)];
   await load(before);

@@ -136,7 +136,7 @@ describe.each([
     expect(peekPolicy(id)).toMatchObject({ created: made.created, placement: { jurisdiction: after } });
   });
 
-  it("has its content where it is, and none of the one before it", async () => {
+  it("has its content in its own place, and none of the one before it", async () => {
     const id = nameOf("stored");
     const old = await make(id, before);
     expect((await ask(id, "resources/list")).calls.at(-1)).toContain(storageKey(id, old.created));
@@ -166,7 +166,7 @@ describe.each([
     expect(await ask(id, "ping", second.token)).toMatchObject({ status: 200 });
   });
 
-  it("is nobody's while there is none, and is found again then", async () => {
+  it("is unknown while there is none, and is found again then", async () => {
     const id = nameOf("between");
     const old = await make(id, before);
     expect(await ask(id)).toMatchObject({ status: 200 });

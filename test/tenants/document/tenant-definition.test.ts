@@ -30,7 +30,7 @@ describe("defineTenants", () => {
     expect(tenants.get("quick")?.maxStalenessMs).toBe(50);
   });
 
-  it("knows nobody else", () => {
+  it("has no other tenants", () => {
     const tenants = defineTenants({ acme: {} });
     expect(tenants.get("constructor")).toBeUndefined();
     expect(tenants.get("ACME")).toBeUndefined();

@@ -31,7 +31,7 @@ describe("the setting of a tool", () => {
     expect(settingOf({ tools }, tool)?.by).toBe(by);
   });
 
-  it("is none where no name and no pattern fits", () => {
+  it("does not exist if no name and no pattern fits", () => {
     expect(settingOf({ tools: { add: {} } }, "constructor")).toBeUndefined();
     expect(settingOf({}, "add")).toBeUndefined();
   });

@@ -25,7 +25,7 @@ function onStorage(
   );
 }
 
-it("an object is open until somebody closes it, and stays so over a restart", async () => {
+it("an object is open until it is closed, and stays closed over a restart", async () => {
   await onStorage((closure, again) => {
     expect([closure.isClosed(), again().isClosed()]).toEqual([false, false]);
     closure.close(CREATED);

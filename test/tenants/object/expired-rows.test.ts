@@ -66,7 +66,7 @@ describe("keys", () => {
     });
   }, 120_000);
 
-  it("are no more than a number where nobody set one", async () => {
+  it("have a maximum by default", async () => {
     await made(({ methods, sql }) => {
       sql.exec(
         `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
@@ -124,7 +124,7 @@ it("retired names are so many at most: those that would end first are gone", asy
   });
 });
 
-it("claims go with the alarm when nobody claims any more", async () => {
+it("claims are deleted by the alarm when no call claims any more", async () => {
   await onBench(authorityStore, async ({ methods, open, clock, sql, wakes }) => {
     methods.claim("n", "a", clock.now + 10);
     methods.claim("n", "b", clock.now + 20);

@@ -83,7 +83,7 @@ describe("a lease for a key", () => {
   });
 });
 
-describe("a lease of who has everything", () => {
+describe("a lease of an isolate that is up to date", () => {
   /** As an isolate asks that was just told all there is. */
   const knowing = ({ methods }: OnBench): LeaseRequest => {
     const ask = { ...KEYED, keyHash: null, endedAfter: null };

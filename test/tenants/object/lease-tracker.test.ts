@@ -96,7 +96,7 @@ describe("the lease rule", () => {
     });
   });
 
-  it("forgets a length when nobody can hold a lease of it any more", async () => {
+  it("forgets a length when no lease of it can be valid any more", async () => {
     const tenant = freshTenant();
     const long = { maxStalenessMs: 60_000 };
     await onBench(
@@ -124,7 +124,7 @@ describe("the lease rule", () => {
     );
   });
 
-  it("asks nobody's lease of a tenant that is absent", async () => {
+  it("waits for no lease of an absent tenant", async () => {
     await onBench(policyStore, ({ methods, clock }) => {
       expect(methods.lease(ask())).toEqual({ state: "absent" });
       expect(inForceAt({ methods, clock })).toBe(clock.now);

@@ -42,7 +42,7 @@ describe("migrate", () => {
     expect(names).toEqual(["1", "2", "3", "4"]);
   });
 
-  it("leaves the tables alone when an older version comes back", async () => {
+  it("does not change the tables after a rollback to an older version", async () => {
     const names = await inside(freshTenant(), ({ storage: { sql } }) => {
       const all = [CREATE, step("1"), step("2")];
       migrate(sql, [domain(all)]);

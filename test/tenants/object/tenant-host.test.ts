@@ -65,7 +65,7 @@ function opened<R>(work: (tables: ReturnType<typeof openStores>, policyChanges: 
   });
 }
 
-it("a change by a domain reaches leases, says when it is in force, and stands in the audit log", async () => {
+it("a change by a domain reaches leases, returns when it is in force, and is in the audit log", async () => {
   await opened((tables, policyChanges) => {
     const policy = policyOf(tables);
     policy.create({ own: {}, effective: {}, actor: ANN, action: "create" });
@@ -79,7 +79,7 @@ it("a change by a domain reaches leases, says when it is in force, and stands in
   });
 });
 
-it("a domain tells of definitions only when their digest is another one", async () => {
+it("a domain announces definitions only if their digest changed", async () => {
   await opened((tables, policyChanges) => {
     policyOf(tables).create({ own: {}, effective: {}, actor: ANN, action: "create" });
     expect(["a", "a", "b", "b"].map((hash) => ownOf(tables).refresh(hash))).toEqual([true, false, true, false]);

@@ -42,7 +42,7 @@ describe("an incarnation", () => {
     for (const one of many) expect([Date.parse(one), one.length]).toEqual([NOW, 27]);
   });
 
-  it("is part of what its things are kept under", () => {
+  it("is part of its storage keys", () => {
     const one = createTenantUid(NOW);
     expect(storageKey("acme", one)).toBe(`acme@${one}`);
   });
@@ -52,7 +52,7 @@ describe("a tenant's authority", () => {
   const tables = [authorityStore, policyStore, statefulSessionStore] as unknown as Store[];
 
   it.each(tables.map((one) => [one.name, one] as const))(
-    "refuses every method of %s to a tenant that is gone, and to one whose name another one has",
+    "refuses every method of %s to a deleted tenant, and to one whose name another tenant has",
     async (name, one) => {
       const tenant = freshTenant();
       const first = await made(tenant);
@@ -127,7 +127,7 @@ describe("a call that the platform lost", () => {
   });
 });
 
-it("what was stored for a write goes where its tenant is gone, and stays where only the answer was lost", async () => {
+it("a stored body is deleted if its tenant was deleted, and kept if only the answer was lost", async () => {
   const cleared: string[] = [];
   const tenant = freshTenant();
   const gone = createRpcClient(await made(tenant), authorityStore);
