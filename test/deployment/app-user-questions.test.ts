@@ -74,7 +74,7 @@ it.each<[string, (ada: object) => unknown, number]>([
   ["of another tenant", (ada) => ({ ...ada, tenant: "elsewhere" }), 404],
   ["over", (ada) => ({ ...ada, expires: Date.now() - 1 }), 401],
   ["another with the same subject", (ada) => ({ ...ada, id: "eve", subject: "ada" }), 404],
-])("a user whom the app calls %s meanwhile answers nothing", async (_what, later, status) => {
+])("a user whom the app resolves to %s meanwhile cannot answer", async (_what, later, status) => {
   const { ada, stream, question } = await ask();
   users.set("ada", later({ tenant, id: "ada" }));
   expect((await sendTo(ada.as, tenant, { message: answerTo(question), headers: ada.session })).status).toBe(status);

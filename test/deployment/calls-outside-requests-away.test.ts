@@ -37,7 +37,7 @@ it.each<[string, "ContentObject" | "TenantObject", (outside: Outside) => Promise
   });
 });
 
-it("what its author has to change is thrown as it is", async () => {
+it("an author's mistake is thrown as it is", async () => {
   const { id } = await servedTenant();
   const outside = createWorker({ tenants: {} }).tenant(env, id);
   await expect(outside.announce({ updated: ["no uri"] })).rejects.toBeInstanceOf(TypeError);

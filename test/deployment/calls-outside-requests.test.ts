@@ -191,7 +191,7 @@ describe("a call outside of a request", () => {
     });
   });
 
-  it("tells what a tool says went wrong as a result, invalid arguments too", async () => {
+  it("returns an error of a tool as a result, invalid arguments too", async () => {
     expect(await outside().callTool("fail", {}, { as: NIGHTLY })).toMatchObject({ isError: true });
     const { isError, content } = await outside().callTool("add", { a: "x" }, { as: NIGHTLY });
     expect([isError, textIn(content)]).toEqual([true, expect.stringContaining("b")]);
@@ -233,7 +233,7 @@ describe("a call outside of a request", () => {
   });
 });
 
-describe("what a tenant does not allow", () => {
+describe("a call that a tenant does not allow", () => {
   it("is refused outside of a call, too", async () => {
     const unknown = await refused(mcp.tenant(env, "nobody-here").announce({ tools: true }));
     expect([unknown.code, unknown.message]).toEqual(["unknownTenant", 'there is no tenant "nobody-here"']);
@@ -354,7 +354,7 @@ describe("what a tenant does not allow", () => {
     else await written;
   });
 
-  it("is told as one that can be tried again where the authority is away", async () => {
+  it("is a retryable error while the tenant's object is away", async () => {
     const { id } = await servedTenant();
     const away = { ...env, TenantObject: exports.TenantObject } as Env;
     Object.assign(away, { TenantObject: { getByName: () => keeperOf(() => Promise.reject(new Error("away"))) } });

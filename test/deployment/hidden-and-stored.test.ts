@@ -72,7 +72,7 @@ it.each<[string, Json]>([
   ["resources/read", { uri: "keys://one" }],
   ["completion/complete", { ref: { type: "ref/resource", uri: "{+uri}" }, argument: { name: "uri", value: "" } }],
   ["completion/complete", { ref: { type: "ref/resource", uri: "{+uri}" }, argument: { name: "uri", value: "keys" } }],
-])("%s %j tells nothing of hidden resources", async (method, params) => {
+])("%s %j shows nothing of hidden resources", async (method, params) => {
   expect(await answerOf(full, method, params)).toBe(await answerOf(bare, method, params));
 });
 

@@ -63,7 +63,7 @@ it.each([
   { id: ["x"] },
   { id: "x", scopes: "reader" },
   {},
-])("nobody calls as %j", async (as) => {
+])("a call as %j is refused", async (as) => {
   const failed = await worker
     .tenant(env, "acme")
     .callTool("who", {}, { as: as as { id: string } })
@@ -113,7 +113,7 @@ const USERS: [string, unknown, object | number][] = [
   ["what throws whatever is done", new Proxy({}, { ownKeys: boom, get: boom }), 503],
 ];
 
-it.each(USERS)("who has %s is whom the app means, or nobody", async (_what, answer, expected) => {
+it.each(USERS)("a user with %s is the app's user, or refused", async (_what, answer, expected) => {
   const { id } = await servedTenant({ mode: "open" });
   const app = createWorker({
     tools: [who],

@@ -1,5 +1,5 @@
 // Nothing crosses between two tenants that come from the author's function, nor between the callers of one: an app's users and
-// the Worker's own code, with the same names everywhere, in both eras. Whatever one sight was given is tried at every other one.
+// the Worker's own code, with the same names everywhere, in both eras. Whatever one viewer was given is tried at every other one.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -62,7 +62,7 @@ interface Received {
   readonly headers: Headers;
 }
 
-interface Sight {
+interface Viewer {
   readonly tenant: (typeof TENANTS)[number];
   readonly name: (typeof NAMES)[number];
   readonly kind: "app" | "worker";
@@ -70,25 +70,25 @@ interface Sight {
   readonly revision: (typeof REVISIONS)[number] | null;
 }
 
-const APPS: readonly Sight[] = TENANTS.flatMap((tenant) =>
+const APPS: readonly Viewer[] = TENANTS.flatMap((tenant) =>
   NAMES.flatMap((name) => REVISIONS.map((revision) => ({ tenant, name, kind: "app" as const, revision }))),
 );
-const WORKERS: readonly Sight[] = TENANTS.flatMap((tenant) =>
+const WORKERS: readonly Viewer[] = TENANTS.flatMap((tenant) =>
   NAMES.map((name) => ({ tenant, name, kind: "worker" as const, revision: null })),
 );
 const ALL = [...APPS, ...WORKERS];
-const appsOf = (revision: Sight["revision"]) => APPS.filter((sight) => sight.revision === revision);
-const idOf = ({ kind, name }: Sight) => `${kind} ${name}`;
-const isSame = (a: Sight, b: Sight) => a.tenant === b.tenant && idOf(a) === idOf(b);
+const appsOf = (revision: Viewer["revision"]) => APPS.filter((viewer) => viewer.revision === revision);
+const idOf = ({ kind, name }: Viewer) => `${kind} ${name}`;
+const isSame = (a: Viewer, b: Viewer) => a.tenant === b.tenant && idOf(a) === idOf(b);
 const OTHER = { hazel: "maple", maple: "hazel" } as const;
 
 /** Whatever is told: nothing of the other tenant's is in it. */
-function only({ tenant }: Sight, text: string): string {
+function only({ tenant }: Viewer, text: string): string {
   expect(text).not.toContain(markOf(OTHER[tenant]));
   return text;
 }
 
-function headersOf({ tenant, name, revision }: Sight, method: string, params: Json): Record<string, string> {
+function headersOf({ tenant, name, revision }: Viewer, method: string, params: Json): Record<string, string> {
   const known = { "x-user": JSON.stringify({ tenant, id: name }), "mcp-protocol-version": revision ?? "" };
   if (revision !== "2026-07-28") return known;
   const about = (params["name"] ?? params["uri"]) as string | undefined;
@@ -101,14 +101,14 @@ const META = {
   "io.modelcontextprotocol/clientCapabilities": { elicitation: {} },
 };
 
-function requestOf(sight: Sight, method: string, params: Json, more: Record<string, string>): Request {
-  const told = sight.revision === "2026-07-28" ? { ...params, _meta: META } : params;
-  return new Request(`https://mcp.example.com/grove/mcp/${sight.tenant}`, {
+function requestOf(viewer: Viewer, method: string, params: Json, more: Record<string, string>): Request {
+  const told = viewer.revision === "2026-07-28" ? { ...params, _meta: META } : params;
+  return new Request(`https://mcp.example.com/grove/mcp/${viewer.tenant}`, {
     method: "POST",
     headers: {
       accept: "application/json, text/event-stream",
       "content-type": "application/json",
-      ...headersOf(sight, method, params),
+      ...headersOf(viewer, method, params),
       ...more,
     },
     body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: told }),
@@ -119,42 +119,42 @@ const fetched = async (request: Request) => mcp.fetch(request, bindings, createE
 
 /** As an app's user by a request, as the Worker's own code without one. */
 async function ask(
-  sight: Sight,
+  viewer: Viewer,
   method: string,
   params: Json = {},
   more: Record<string, string> = {},
 ): Promise<Received> {
-  if (sight.kind === "app") {
-    const { status, headers, ...answered } = await fetched(requestOf(sight, method, params, more)).then(
+  if (viewer.kind === "app") {
+    const { status, headers, ...answered } = await fetched(requestOf(viewer, method, params, more)).then(
       async (one) => ({
         status: one.status,
         headers: one.headers,
         text: await one.text(),
       }),
     );
-    return { status, headers, text: only(sight, answered.text) };
+    return { status, headers, text: only(viewer, answered.text) };
   }
-  const outside = mcp.tenant(bindings, sight.tenant);
-  const as = { as: { id: sight.name } };
+  const outside = mcp.tenant(bindings, viewer.tenant);
+  const as = { as: { id: viewer.name } };
   const { name = "", uri = "", arguments: args } = params as { name?: string; uri?: string; arguments?: never };
   try {
     const said = await (method === "resources/read" ? outside.readResource(uri, as) : outside.callTool(name, args, as));
-    return { status: 200, headers: new Headers(), text: only(sight, JSON.stringify(said)) };
+    return { status: 200, headers: new Headers(), text: only(viewer, JSON.stringify(said)) };
   } catch (error) {
     const { message, code } = error as { message: string; code?: string };
-    return { status: code === "limited" ? 429 : 400, headers: new Headers(), text: only(sight, message) };
+    return { status: code === "limited" ? 429 : 400, headers: new Headers(), text: only(viewer, message) };
   }
 }
 
-const call = (sight: Sight, name: string, more: Json = {}) =>
-  ask(sight, "tools/call", { name, arguments: {}, ...more });
+const call = (viewer: Viewer, name: string, more: Json = {}) =>
+  ask(viewer, "tools/call", { name, arguments: {}, ...more });
 
 /** What each was given, at each of the others, and at its own. */
 async function everywhere(
-  givers: readonly Sight[],
-  takers: readonly Sight[],
-  give: (from: Sight) => Promise<string>,
-  present: (given: string, to: Sight, isOwn: boolean) => Promise<void>,
+  givers: readonly Viewer[],
+  takers: readonly Viewer[],
+  give: (from: Viewer) => Promise<string>,
+  present: (given: string, to: Viewer, isOwn: boolean) => Promise<void>,
 ): Promise<void> {
   const given = [];
   for (const from of givers) given.push({ from, text: await give(from) });
@@ -178,28 +178,30 @@ beforeAll(async () => {
 });
 
 describe.each(
-  ALL.map((sight) => ({ sight, what: `${idOf(sight)} of ${sight.tenant}, ${sight.revision ?? "no era"}` })),
-)("$what", ({ sight }) => {
-  it("is who it is, where it is", async () => {
-    expect((await call(sight, "whoami")).text).toContain(
-      JSON.stringify(JSON.stringify([sight.tenant, idOf(sight)])).slice(1, -1),
+  ALL.map((viewer) => ({ viewer, what: `${idOf(viewer)} of ${viewer.tenant}, ${viewer.revision ?? "no era"}` })),
+)("$what", ({ viewer }) => {
+  it("is its own principal in its own tenant", async () => {
+    expect((await call(viewer, "whoami")).text).toContain(
+      JSON.stringify(JSON.stringify([viewer.tenant, idOf(viewer)])).slice(1, -1),
     );
   });
 
   it("reads the secret of its tenant", async () => {
-    expect((await call(sight, "secret")).text).toContain(markOf(sight.tenant));
+    expect((await call(viewer, "secret")).text).toContain(markOf(viewer.tenant));
   });
 
-  it("reads what its tenant stored, under whichever name", async () => {
-    expect((await ask(sight, "resources/read", { uri: "shared:doc" })).text).toContain(markOf(sight.tenant));
-    expect((await ask(sight, "resources/read", { uri: `own:${sight.tenant}` })).text).toContain(markOf(sight.tenant));
-    const { text } = await ask(sight, "resources/read", { uri: `own:${OTHER[sight.tenant]}` });
+  it("reads the resources of its tenant, under every name", async () => {
+    expect((await ask(viewer, "resources/read", { uri: "shared:doc" })).text).toContain(markOf(viewer.tenant));
+    expect((await ask(viewer, "resources/read", { uri: `own:${viewer.tenant}` })).text).toContain(
+      markOf(viewer.tenant),
+    );
+    const { text } = await ask(viewer, "resources/read", { uri: `own:${OTHER[viewer.tenant]}` });
     expect(text).not.toContain("contents");
   });
 });
 
-it("a link leads whoever got it to what it keeps, and nobody else", async () => {
-  const give = async (from: Sight) => /tenantry:[^"\\]+/.exec((await call(from, "link")).text)?.[0] ?? "";
+it("a link leads its recipient to its content, and no other caller", async () => {
+  const give = async (from: Viewer) => /tenantry:[^"\\]+/.exec((await call(from, "link")).text)?.[0] ?? "";
   await everywhere(ALL, ALL, give, async (uri, to, isOwn) => {
     expect(uri).not.toBe("");
     const { text } = await ask(to, "resources/read", { uri });
@@ -207,12 +209,12 @@ it("a link leads whoever got it to what it keeps, and nobody else", async () => 
   });
 });
 
-async function sessionOf(sight: Sight): Promise<string> {
-  const params = { protocolVersion: sight.revision, capabilities: {}, clientInfo: { name: "t", version: "1" } };
-  return (await ask(sight, "initialize", params)).headers.get("mcp-session-id") ?? "none";
+async function sessionOf(viewer: Viewer): Promise<string> {
+  const params = { protocolVersion: viewer.revision, capabilities: {}, clientInfo: { name: "t", version: "1" } };
+  return (await ask(viewer, "initialize", params)).headers.get("mcp-session-id") ?? "none";
 }
 
-it("a session is that of who began it, in the tenant where it was begun", async () => {
+it("a session belongs to the caller who began it, in its tenant", async () => {
   const apps = appsOf("2025-11-25");
   await everywhere(apps, apps, sessionOf, async (session, to, isOwn) => {
     const { status } = await ask(to, "tools/list", {}, { "mcp-session-id": session });
@@ -220,9 +222,9 @@ it("a session is that of who began it, in the tenant where it was begun", async 
   });
 });
 
-it("a state is taken from who got it, in the tenant where it was given", async () => {
+it("a state is accepted from its recipient, in its tenant", async () => {
   const apps = appsOf("2026-07-28");
-  const give = async (from: Sight) => {
+  const give = async (from: Viewer) => {
     const { result } = JSON.parse((await call(from, "pay")).text) as { result: { requestState: string } };
     return result.requestState;
   };
@@ -236,68 +238,68 @@ it("a state is taken from who got it, in the tenant where it was given", async (
 
 const ALL_LISTS = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
 
-it("a stream tells what is announced in its own tenant", async () => {
+it("a stream gets announcements of its own tenant", async () => {
   const opened = await Promise.all(
-    APPS.map(async (sight) => {
-      const { revision } = sight;
+    APPS.map(async (viewer) => {
+      const { revision } = viewer;
       const listen = "subscriptions/listen";
       const request =
         revision === "2026-07-28"
-          ? requestOf(sight, listen, { notifications: ALL_LISTS }, {})
-          : new Request(`https://mcp.example.com/grove/mcp/${sight.tenant}`, {
+          ? requestOf(viewer, listen, { notifications: ALL_LISTS }, {})
+          : new Request(`https://mcp.example.com/grove/mcp/${viewer.tenant}`, {
               headers: {
-                ...headersOf(sight, "", {}),
+                ...headersOf(viewer, "", {}),
                 accept: "text/event-stream",
-                "mcp-session-id": await sessionOf(sight),
+                "mcp-session-id": await sessionOf(viewer),
               },
             });
       const reader = readerOf(await fetched(request));
       if (revision === "2026-07-28") await reader.until("acknowledged");
-      return { sight, reader };
+      return { viewer, reader };
     }),
   );
   const [hazel, maple] = TENANTS.map((tenant) => mcp.tenant(bindings, tenant));
   await hazel?.announce({ tools: true });
   await maple?.announce({ prompts: true });
   await Promise.all([hazel?.announce({ resources: true }), maple?.announce({ resources: true })]);
-  for (const { sight, reader } of opened) {
+  for (const { viewer, reader } of opened) {
     const text = await reader.until("resources/list_changed");
     const notifications = ["tools", "prompts"].filter((kind) => text.includes(`${kind}/list_changed`));
-    expect({ sight, told: notifications }).toEqual({ sight, told: [sight.tenant === "hazel" ? "tools" : "prompts"] });
+    expect({ viewer, notifications }).toEqual({ viewer, told: [viewer.tenant === "hazel" ? "tools" : "prompts"] });
     await reader.cancel();
   }
 });
 
-it("a stored run is shown to its own user, and goes on as them where it was begun", async () => {
+it("a stored run is shown to its own user, and continues as them in its tenant", async () => {
   const apps = appsOf("2025-11-25");
-  const at = ({ tenant }: Sight) => `https://mcp.example.com/grove/mcp/${tenant}`;
+  const at = ({ tenant }: Viewer) => `https://mcp.example.com/grove/mcp/${tenant}`;
   const begun = [];
-  for (const sight of apps) {
-    const session = await sessionOf(sight);
+  for (const viewer of apps) {
+    const session = await sessionOf(viewer);
     const params = { name: "wait", arguments: {} };
-    const stream = readerOf(await fetched(requestOf(sight, "tools/call", params, { "mcp-session-id": session })));
+    const stream = readerOf(await fetched(requestOf(viewer, "tools/call", params, { "mcp-session-id": session })));
     const text = await stream.until("-0\n");
     const event = /^id: (\S+)$/m.exec(text)?.[1] ?? "none";
     await stream.cancel();
-    begun.push({ sight, session, event });
+    begun.push({ viewer, session, event });
   }
-  const resumed = (sight: Sight, session: string, event: string) =>
+  const resumed = (viewer: Viewer, session: string, event: string) =>
     fetched(
-      new Request(at(sight), {
+      new Request(at(viewer), {
         headers: {
-          ...headersOf(sight, "", {}),
+          ...headersOf(viewer, "", {}),
           accept: "text/event-stream",
           "mcp-session-id": session,
           "last-event-id": event,
         },
       }),
     );
-  for (const { sight, session, event } of begun) {
-    for (const other of begun.filter((one) => one.sight !== sight)) {
+  for (const { viewer, session, event } of begun) {
+    for (const other of begun.filter((one) => one.viewer !== viewer)) {
       for (const theirs of [session, other.session]) {
-        const stolen = await resumed(other.sight, theirs, event);
+        const stolen = await resumed(other.viewer, theirs, event);
         await stolen.body?.cancel();
-        expect({ by: other.sight, of: sight, isRefused: [400, 404].includes(stolen.status) }).toMatchObject({
+        expect({ by: other.viewer, of: viewer, isRefused: [400, 404].includes(stolen.status) }).toMatchObject({
           isRefused: true,
         });
       }
@@ -305,24 +307,24 @@ it("a stored run is shown to its own user, and goes on as them where it was begu
   }
   for (const tenant of TENANTS) {
     await mcp.tenant(bindings, tenant).resources.write({ uri: "gate:open", name: "gate", text: "open" });
-    for (const { sight, session, event } of begun.filter((one) => one.sight.tenant === tenant)) {
-      const stream = readerOf(await resumed(sight, session, event));
-      const text = only(sight, await stream.until('"result"'));
-      expect(text).toContain(JSON.stringify(JSON.stringify([tenant, idOf(sight)])).slice(1, -1));
+    for (const { viewer, session, event } of begun.filter((one) => one.viewer.tenant === tenant)) {
+      const stream = readerOf(await resumed(viewer, session, event));
+      const text = only(viewer, await stream.until('"result"'));
+      expect(text).toContain(JSON.stringify(JSON.stringify([tenant, idOf(viewer)])).slice(1, -1));
       await stream.cancel();
     }
   }
 });
 
-it("a limit is that of one caller in one tenant, and so is what the audit log says of it", async () => {
-  const [busy, working] = [APPS[0], WORKERS.at(-1)] as [Sight, Sight];
-  for (const sight of [busy, working]) {
+it("a limit counts one caller in one tenant, and so does its audit entry", async () => {
+  const [busy, working] = [APPS[0], WORKERS.at(-1)] as [Viewer, Viewer];
+  for (const viewer of [busy, working]) {
     const statuses = [];
-    for (let times = 0; times <= MOST_CALLS + 5; times += 1) statuses.push((await call(sight, "counted")).status);
+    for (let times = 0; times <= MOST_CALLS + 5; times += 1) statuses.push((await call(viewer, "counted")).status);
     expect(statuses).toContain(429);
   }
-  for (const sight of ALL.filter((one) => !isSame(one, busy) && !isSame(one, working))) {
-    expect({ sight, status: (await call(sight, "counted")).status }).toEqual({ sight, status: 200 });
+  for (const viewer of ALL.filter((one) => !isSame(one, busy) && !isSame(one, working))) {
+    expect({ viewer, status: (await call(viewer, "counted")).status }).toEqual({ viewer, status: 200 });
   }
   const auditOf = async (tenant: string) =>
     JSON.stringify(

@@ -6,12 +6,12 @@ import { toErrorRecord } from "../../src/endpoint/telemetry/record-errors.ts";
 const PLACE = { tenant: "acme", requestId: "id" };
 const TOKEN = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl";
 
-test("of megabytes that a caller had an error say, some thousand characters are handed on", () => {
+test("an error of megabytes is cut to some thousand characters", () => {
   const { message, stack } = toErrorRecord(new Error("x".repeat(4_000_000), { cause: new Error("y") }), PLACE);
   expect([message.length, stack.length]).toEqual([8_192, 8_192]);
 });
 
-test("a person's token is in nothing that is kept", () => {
+test("a logged error contains no person's token", () => {
   const { message, stack } = toErrorRecord(new Error(`refused: ${TOKEN}, and Bearer ${TOKEN}`), PLACE);
   expect(message).toBe("Error: refused: [credential], and [credential]");
   expect(stack).not.toContain("eyJ");
@@ -28,7 +28,7 @@ test.each([
   ["one whose words throw", THROWS],
   ["nothing", undefined],
   ["a stack that is none", { stack: { toString: THROWS.toString }, toString: () => "words" }],
-])("%s is kept like any other", (_what, thrown) => {
+])("%s is logged like any other error", (_what, thrown) => {
   expect(toErrorRecord(thrown, PLACE)).toMatchObject({
     ...PLACE,
     message: expect.any(String),

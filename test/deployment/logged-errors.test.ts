@@ -58,7 +58,7 @@ beforeEach(() => {
   return () => logged.mockRestore();
 });
 
-describe("an error whose id a client was told", () => {
+describe("an error whose id a client got", () => {
   it("is found by that id alone, with its stack and its cause, and without what looks like a key", async () => {
     const requestId = await broken("faulty");
     await broken("faulty");
@@ -80,7 +80,7 @@ describe("an error whose id a client was told", () => {
     expect(await faultsAt(`/tenants/faulty/errors?requestId=${elsewhere}`)).toEqual([]);
   });
 
-  it("is shown to the tenant's own administrator without the stack, and to nobody else", async () => {
+  it("is shown to the tenant's own administrator without the stack, and to no other", async () => {
     const requestId = await broken("faulty");
     const made = await send("/admin/v1/operators", {
       method: "POST",
@@ -136,7 +136,7 @@ it("counts for operators what isolates see, refusals by the key of their error",
   expect(refusals["unauthorized"]).toBeGreaterThan(0);
 });
 
-it("says that nothing is kept where the Worker has no telemetry()", async () => {
+it("says that errors are not stored if the Worker has no telemetry()", async () => {
   const bare = createWorker({ tenants: { faulty: {} }, features: [admin()] });
   const request = new Request("https://mcp.example.com/admin/v1/errors", {
     headers: { authorization: `Bearer ${ROOT}` },

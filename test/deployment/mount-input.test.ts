@@ -28,7 +28,7 @@ it.each<[what: string, hand: () => Promise<readonly unknown[]>, says: string]>([
   ["no ctx", async () => [requestOf(), env], WANTS],
   ["neither ctx nor bindings", async () => [requestOf()], WANTS],
   ["a body that it has read", async () => [await readBefore(), env, ctx], READ],
-])("a Worker that is handed %s says so, also after a request that was whole", async (_what, hand, says) => {
+])("a Worker that gets %s reports it, also after a complete request", async (_what, hand, says) => {
   const notifications: string[] = [];
   const mcp = createWorker({
     tenants: { coded: {} },

@@ -58,7 +58,7 @@ describe("a Worker in development warns", () => {
     expect(text).toMatch(/\n +at .*replay-warnings\.test\.ts:\d+/);
   });
 
-  it("of what stands before the first once, which runs again too", async () => {
+  it("about code before the first `once`, which runs again too", async () => {
     await called(async (ctx) => {
       await ctx.announce({ tools: true });
       return ctx.once("pay", () => "paid");
@@ -66,7 +66,7 @@ describe("a Worker in development warns", () => {
     expect(warn).toHaveBeenCalledTimes(1);
   });
 
-  it("of nothing that is kept, that only computes, or that is done after the question", async () => {
+  it("not about stored results, pure code, or code after the question", async () => {
     const { result } = await called(async (ctx) => {
       const limit = ctx.env.LIMIT + ctx.tenant.id;
       await ctx.memo("read", () => ctx.env.BODIES.get("none"));

@@ -35,13 +35,13 @@ function slowly(definition: TenantDefinition, during: (ask: number) => Promise<u
 }
 
 describe("a function that takes longer than a lease", () => {
-  it("is asked once for a request, beside whether there is such a tenant", async () => {
+  it("runs once for a request, beside the directory lookup", async () => {
     const { seen, send } = slowly({ maxStalenessMs: 1000 });
     expect(await send()).toBe(200);
     expect(seen).toEqual({ asks: 2, ran: 1 });
   });
 
-  it.each([1, 2, 3, 4, 5, 6])("runs nothing for a key that is revoked while it is asked for time %i", async (time) => {
+  it.each([1, 2, 3, 4, 5, 6])("runs nothing for a key that is revoked during its call %i", async (time) => {
     const { id, token, hash } = await createKey();
     let ranBefore = -1;
     const { tenant, seen, send } = slowly({ mode: "key" }, async (ask) => {
@@ -61,7 +61,7 @@ describe("a function that takes longer than a lease", () => {
   });
 });
 
-it("an older answer that came later than its lease does not keep what is said under the next one away", async () => {
+it("an answer later than its lease does not replace the answer under the next one", async () => {
   const { id } = freshTenant();
   const said = (tools: readonly string[]): TenantDefinition => ({ maxStalenessMs: 400, tools });
   let row = said(["see"]);

@@ -14,7 +14,7 @@ it.each<[string, TenantDefinition, readonly string[]]>([
   ["the tool is hidden by a setting", { ...LEASE, settings: { plan: "tin" } }, []],
   ["the tenant takes keys", { ...LEASE, mode: "key" }, []],
   ["nothing has changed", { ...LEASE, settings: { plan: "gold" } }, ["deleted"]],
-])("a call that waits goes on under what holds then: %s meanwhile", async (_what, later, expected) => {
+])("a waiting call continues under the new definition: %s meanwhile", async (_what, later, expected) => {
   const ran: string[] = [];
   const rows = new Map<string, TenantDefinition>();
   const wipe = defineTool({

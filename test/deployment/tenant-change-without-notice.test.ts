@@ -15,7 +15,7 @@ it.each<[string, TenantDefinition | undefined]>([
   ["without the tool", { maxStalenessMs: LEASE_MS, tools: [] }],
   ["with another mode", { maxStalenessMs: LEASE_MS, mode: "key" }],
   ["as no tenant", undefined],
-])("a tenant that is known %s when the answer comes runs the call no further", async (_how, later) => {
+])("a tenant that is %s when the answer comes stops the call", async (_how, later) => {
   const { id } = freshTenant();
   let row: TenantDefinition | undefined = { maxStalenessMs: LEASE_MS };
   let paid = 0;

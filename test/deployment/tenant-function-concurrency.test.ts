@@ -74,20 +74,17 @@ const after = (ms: number) => scheduler.wait(ms);
 const never = () => new Promise<never>(() => {});
 
 describe("while the function is slow", () => {
-  it.each([0, 100, 600])(
-    "for %s ms it is asked three times at most by those who wait at the end of a lease",
-    async (ms) => {
-      const { one, burst, leaseEnded } = setup(() => after(ms));
-      expect(await one()).toBe(200);
-      leaseEnded();
-      const { asks, statuses } = await burst();
-      expect(statuses).toEqual([200]);
-      expect(asks).toBeGreaterThan(0);
-      expect(asks).toBeLessThanOrEqual(3);
-    },
-  );
+  it.each([0, 100, 600])("for %s ms waiters at the end of a lease call it three times at most", async (ms) => {
+    const { one, burst, leaseEnded } = setup(() => after(ms));
+    expect(await one()).toBe(200);
+    leaseEnded();
+    const { asks, statuses } = await burst();
+    expect(statuses).toEqual([200]);
+    expect(asks).toBeGreaterThan(0);
+    expect(asks).toBeLessThanOrEqual(3);
+  });
 
-  it.each([100, 600])("for %s ms nobody is told that a tenant is none which an isolate meets", async (ms) => {
+  it.each([100, 600])("for %s ms no request to an existing tenant gets a 404", async (ms) => {
     const { burst } = setup(() => after(ms));
     const { asks, statuses } = await burst();
     expect(statuses).toEqual([200]);
@@ -95,7 +92,7 @@ describe("while the function is slow", () => {
     expect(asks).toBeLessThanOrEqual(6);
   });
 
-  it("those who wait hear that the tenant is gone", async () => {
+  it("waiting requests learn that the tenant is gone", async () => {
     const { state, one, burst, leaseEnded } = setup(() => after(100));
     expect(await one()).toBe(200);
     leaseEnded();
@@ -106,7 +103,7 @@ describe("while the function is slow", () => {
   });
 });
 
-it("an ask that never ends keeps others for a moment, and its own request for ten seconds", async () => {
+it("a call that never ends delays others for a moment, and its own request for ten seconds", async () => {
   const { faults, id, one, burst, leaseEnded } = setup((ask) => (ask === 0 ? never() : undefined));
   expect(await one()).toBe(200);
   leaseEnded();
@@ -117,7 +114,7 @@ it("an ask that never ends keeps others for a moment, and its own request for te
   expect(faults).toEqual([`Error: tenants("${id}"): Error: it gave no answer within 10000 ms`]);
 });
 
-it("where it always hangs, all are told soon after ten seconds, and it was asked once a second", async () => {
+it("if it always hangs, all requests end soon after ten seconds, and it was called once a second", async () => {
   const { one, burst, leaseEnded } = setup(never);
   expect(await one()).toBe(200);
   leaseEnded();
@@ -128,7 +125,7 @@ it("where it always hangs, all are told soon after ten seconds, and it was asked
   expect(await one()).toBe(200);
 });
 
-it("where it fails, it is asked three times at most for all who wait, and again by the next", async () => {
+it("if it fails, it is called three times at most for all waiters, and again by the next request", async () => {
   const { faults, state, one, burst, leaseEnded } = setup(async () => {
     // By then all have come.
     await after(500);

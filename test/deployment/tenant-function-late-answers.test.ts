@@ -25,7 +25,7 @@ async function leaseEnded(id: string): Promise<void> {
   await expect.poll(() => (peekPolicy(id)?.validUntil ?? 0) < Date.now(), { interval: 10 }).toBe(true);
 }
 
-it("an answer that was asked for under a lease that has ended does not replace a later one", async () => {
+it("an answer for an ended lease does not replace a later one", async () => {
   const { id } = freshTenant();
   let row: TenantDefinition = { maxStalenessMs: LEASE_MS, tools: ["see"] };
   let gate: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
@@ -53,7 +53,7 @@ it("an answer that was asked for under a lease that has ended does not replace a
   expect(await listed(mcp, id)).toEqual(["write"]);
 });
 
-it("what runs around calls is what the function said last", async () => {
+it("the `around` of the function's last answer runs", async () => {
   const { id } = freshTenant();
   let plan: string | undefined = "free";
   const said = (text: string): Around => {
@@ -87,7 +87,7 @@ it("a definition that is no JSON is refused from the first request on", async ()
   expect(String(faults[0])).toContain("BigInt");
 });
 
-it("a clock that is set back does not make what was said last for longer than a lease", async () => {
+it("a clock that is set back does not make the last answer valid for longer than a lease", async () => {
   const { id } = freshTenant();
   const state: { row: TenantDefinition | undefined } = { row: { maxStalenessMs: LEASE_MS, tools: ["see"] } };
   const mcp = createWorker({ tools, tenants: async () => state.row });

@@ -9,7 +9,7 @@ import { freshTenant } from "../support/workerd/tenant.ts";
 
 const MIB = 1024 * 1024;
 
-it("what was said of many tenants takes no more than everything that is held of tenants may", async () => {
+it("the answers for many tenants stay within the memory budget of tenants", async () => {
   let instructions = "x".repeat(2 * MIB);
   const mcp = createWorker({
     tenants: async () => ({ instructions, maxStalenessMs: 50 }),

@@ -84,7 +84,7 @@ function endLease(id: string): void {
 }
 
 describe.each(ERAS)("a tenant that the author's function knows, in era $era", (era) => {
-  it("is served, and asked for when a lease begins and not under it", async () => {
+  it("is served, and looked up at the start of a lease and not under it", async () => {
     const { mcp, add, asks } = setup();
     const { id } = add({ maxStalenessMs: 2000 });
     const call = () => send(mcp, id, era, "see");
@@ -126,7 +126,7 @@ describe.each(ERAS)("a tenant that the author's function knows, in era $era", (e
     expect((await send(mcp, id, era)).status).toBe(401);
   });
 
-  it("that takes keys has those that operators made, and what they wrote over it", async () => {
+  it("with keys has those that operators made, and their document", async () => {
     const { mcp, add } = setup();
     const tenant = add({ mode: "key", scopes: { looker: { tools: ["see"] } } });
     expect((await send(mcp, tenant.id, era)).status).toBe(401);
@@ -146,7 +146,7 @@ describe.each(ERAS)("a tenant that the author's function knows, in era $era", (e
   });
 });
 
-describe("a function that has no answer", () => {
+describe("a function that fails", () => {
   it.each([
     ["throws", new Error("no database"), "Error: no database"],
     ["says what is no definition", undefined, 'TypeError: tenant "'],
@@ -180,7 +180,7 @@ describe("a function that has no answer", () => {
     },
   );
 
-  it("is told outside of a call, too", async () => {
+  it("is an error outside of a call, too", async () => {
     const { mcp, add, state } = setup();
     const { id } = add();
     state.broken = new Error("no database");
@@ -193,8 +193,8 @@ describe("a function that has no answer", () => {
   });
 });
 
-describe("a name that the function does not know", () => {
-  it("is asked for at most once in some seconds, and answered as a closed tenant is", async () => {
+describe("an undeclared name", () => {
+  it("is looked up at most once in some seconds, and answered like a closed tenant", async () => {
     const { mcp, add, asks } = setup();
     const closed = add({ mode: "key" });
     const [era] = ERAS;
@@ -211,7 +211,7 @@ describe("a name that the function does not know", () => {
     expect(asks).not.toContain("NO_name");
   });
 
-  it("is asked for no more for an address that asked for too many", async () => {
+  it("is not looked up for an address that asked for too many", async () => {
     const { mcp, asks } = setup();
     const statuses = new Set<number>();
     const address = freshAddress();
@@ -227,7 +227,7 @@ describe("a name that the function does not know", () => {
     expect(asks.length).toBeLessThan(130);
   });
 
-  it("may be one that the admin API made, of which the function is not asked", async () => {
+  it("may be a tenant of the admin API, for which the function does not run", async () => {
     const { mcp, asks, rows } = setup();
     const made = await servedTenant({ mode: "open" });
     rows.set(made.id, { tools: ["see"] });
@@ -247,7 +247,7 @@ describe("a name that the function does not know", () => {
   });
 });
 
-describe("a tenant that the database does not have any more", () => {
+describe("a tenant that is no longer declared", () => {
   it("is withdrawn when `changed` resolves: for requests, calls of code, and streams", async () => {
     const { mcp, add, rows } = setup();
     const { id } = add({ maxStalenessMs: 1000 });
@@ -271,7 +271,7 @@ describe("a tenant that the database does not have any more", () => {
     expect((await send(mcp, id, ERAS[0])).status).toBe(200);
   });
 
-  it("tells streams of what else has changed", async () => {
+  it("notifies streams of other changes", async () => {
     vi.useRealTimers();
     const { mcp, add, rows } = setup();
     const { id } = add({ tools: ["see"], maxStalenessMs: 50 });
@@ -283,7 +283,7 @@ describe("a tenant that the database does not have any more", () => {
     await reader.cancel();
   });
 
-  it("waits for nothing where nobody was served, and makes no tenant of a name that is none", async () => {
+  it("waits for nothing without a lease, and creates no tenant for an unknown name", async () => {
     const { mcp, add } = setup();
     const { id } = add({ maxStalenessMs: 60_000 });
     await mcp.tenant(env, id).invalidate();

@@ -6,8 +6,15 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { expectNothingForeign, inLanes, REVISIONS, sightOf, type Sight, type World } from "./isolation/visible.ts";
-import { documents, makeWorld, markOf, TENANTS, type TenantName } from "./isolation/fixture.ts";
+import {
+  expectNothingForeign,
+  inLanes,
+  REVISIONS,
+  viewerOf,
+  type Viewer,
+  type IsolationFixture,
+} from "./isolation/visible.ts";
+import { documents, makeFixture, markOf, TENANTS, type TenantName } from "./isolation/fixture.ts";
 import type { Json } from "../support/mcp-client.ts";
 import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";
 
@@ -29,7 +36,7 @@ const receiver = createServer((request, response) => {
 });
 let hooksAt = "";
 let workers: WorkerPair;
-let world: World;
+let fixture: IsolationFixture;
 /** The token of each tenant's own administrator. */
 const administrators = new Map<TenantName, string>();
 /** Everything that a client was answered, by tenant and caller. */
@@ -50,7 +57,7 @@ beforeAll(async () => {
 });
 // Hooks of their own: each of these takes a while on a machine that is busy.
 beforeAll(async () => {
-  world = { workers, tokens: await makeWorld(workers.one, 1000, documentOf) };
+  fixture = { workers, tokens: await makeFixture(workers.one, 1000, documentOf) };
   for (const tenant of TENANTS) {
     await workers.one.admin("PUT", `/tenants/${tenant}/secrets/HOOK`, { value: secretOf(tenant) });
     const made = { name: `of-${tenant}`, role: "tenant-admin", tenants: [tenant] };
@@ -58,12 +65,12 @@ beforeAll(async () => {
   }
 });
 beforeAll(async () => {
-  await inLanes(callers(), async (sight) => {
-    const { tenant, caller } = sight;
+  await inLanes(callers(), async (viewer) => {
+    const { tenant, caller } = viewer;
     const tools = caller === "scoped" ? ["lab_echo"] : ["lab_echo", "lab_fail"];
     for (const name of tools) {
       const text = argumentOf(tenant, caller);
-      const { text: message } = await sight.ask("tools/call", { name, arguments: { text } });
+      const { text: message } = await viewer.ask("tools/call", { name, arguments: { text } });
       answered.push({ tenant, caller, text: message });
     }
     return 0;
@@ -74,7 +81,7 @@ afterAll(async () => {
   await workers?.stop();
 });
 
-interface Calling extends Sight {
+interface Calling extends Viewer {
   readonly caller: Caller;
 }
 
@@ -83,8 +90,8 @@ const callers = (): readonly Calling[] =>
     CALLERS.flatMap((caller) => {
       const profile = caller === "bound" ? "narrow" : null;
       return REVISIONS.map((revision) => {
-        const sight = sightOf(world, { tenant, profile, principal: caller }, revision);
-        return { ...sight, caller };
+        const viewer = viewerOf(fixture, { tenant, profile, principal: caller }, revision);
+        return { ...viewer, caller };
       });
     }),
   );
@@ -228,10 +235,10 @@ test("what was recorded of a call is in no answer to another caller", async () =
       { ref: { type: "ref/prompt", name: "shared_prompt" }, argument: { name: "x", value: "" } },
     ] as const,
   ];
-  await inLanes(callers(), async (sight) => {
+  await inLanes(callers(), async (viewer) => {
     for (const [method, params] of requests) {
-      const { text } = await sight.ask(method, params);
-      answered.push({ tenant: sight.tenant, caller: sight.caller, text });
+      const { text } = await viewer.ask(method, params);
+      answered.push({ tenant: viewer.tenant, caller: viewer.caller, text });
     }
     return requests.length;
   });
@@ -243,8 +250,8 @@ test("what was recorded of a call is in no answer to another caller", async () =
 test("a tenant that is made again under the name has nothing of what was noted before", async () => {
   const { faults } = await noted("gamma");
   // What this isolate has noted and not handed over yet is of the tenant that goes.
-  const sight = sightOf(world, { tenant: "gamma", profile: null, principal: "own" }, "2026-07-28");
-  await sight.ask("tools/call", { name: "lab_echo", arguments: { text: "late" } });
+  const viewer = viewerOf(fixture, { tenant: "gamma", profile: null, principal: "own" }, "2026-07-28");
+  await viewer.ask("tools/call", { name: "lab_echo", arguments: { text: "late" } });
   await workers.one.admin("DELETE", "/tenants/gamma");
   await workers.one.admin("POST", "/tenants", { id: "gamma", document: { mode: "open", ...documentOf("gamma") } });
   const again = async () => {
@@ -270,7 +277,7 @@ test("a tenant that is made again under the name has nothing of what was noted b
   const nothing = { usage: [], calls: [], head: [0], faults: [], ids: [], waiting: 0, dropped: 0 };
   expect(await again()).toEqual(nothing);
   // Longer than a batch is open in an isolate.
-  const probe = sightOf(world, { tenant: "beta", profile: null, principal: "own" }, "2026-07-28");
+  const probe = viewerOf(fixture, { tenant: "beta", profile: null, principal: "own" }, "2026-07-28");
   await probe.ask("tools/call", { name: "lab_echo", arguments: { text: "after it" } });
   const counted = async () =>
     linesOf(await answerOf("/tenants/beta/usage/calls?open=1", "beta"))

@@ -56,7 +56,7 @@ const REQUESTS: readonly (readonly [where: "mcp" | "gateway", method: string, pa
   ["gateway", "ping", {}],
 ];
 
-interface World {
+interface UpstreamSetup {
   readonly tenant: FreshTenant;
   readonly key: { readonly id: string; readonly token: string };
   readonly document: TenantDocument;
@@ -67,7 +67,7 @@ interface World {
   readonly hold: () => { readonly begun: Promise<void>; readonly go: () => void };
 }
 
-async function setup(): Promise<World> {
+async function setup(): Promise<UpstreamSetup> {
   const requests: string[] = [];
   let waiting: { begun: () => unknown; go: Promise<void> } | undefined;
   const url = upstreamAt(async (request) => {
@@ -97,7 +97,7 @@ async function setup(): Promise<World> {
     { id, hash, name: "k", scopes: null, profile: null, expires: null },
     ACTOR,
   );
-  const send: World["send"] = async (where, method, params) => {
+  const send: UpstreamSetup["send"] = async (where, method, params) => {
     const message = { jsonrpc: "2.0", id: 1, method, params, ...(where === "gateway" && { server_id: "up" }) };
     const headers = {
       "content-type": "application/json",
@@ -119,7 +119,7 @@ async function setup(): Promise<World> {
   return { tenant, key: { id, token }, document, requests, send, hold };
 }
 
-async function write({ tenant, document }: World, upstream: Json | undefined): Promise<void> {
+async function write({ tenant, document }: UpstreamSetup, upstream: Json | undefined): Promise<void> {
   const policy = createRpcClient(tenant.stub, policyStore);
   const { up } = document.upstreams ?? {};
   const upstreams = upstream && up ? { up: { ...up, ...upstream } } : {};
@@ -136,12 +136,12 @@ async function write({ tenant, document }: World, upstream: Json | undefined): P
 }
 
 /** What was acknowledged last holds in every isolate. */
-async function inForce({ tenant }: World): Promise<void> {
+async function inForce({ tenant }: UpstreamSetup): Promise<void> {
   const at = Date.now() + (await createRpcClient(tenant.stub, policyStore).leftMs());
   await expect.poll(() => Date.now()).toBeGreaterThan(at);
 }
 
-const WITHDRAWN: Readonly<Record<string, (of: World) => Promise<unknown>>> = {
+const WITHDRAWN: Readonly<Record<string, (of: UpstreamSetup) => Promise<unknown>>> = {
   "the upstream is removed": (of) => write(of, undefined),
   "the upstream is switched off": (of) => write(of, { enabled: false }),
   "the upstream is moved": (of) => write(of, { url: "https://elsewhere.example.com/mcp" }),

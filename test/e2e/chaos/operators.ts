@@ -47,7 +47,7 @@ interface Item {
 }
 
 const itemsOf = (answer: Answer) => json(answer)["items"] as readonly Item[];
-const listed = async ({ scene: { world } }: Lane, path: string) => itemsOf(await world.insist("GET", path));
+const listed = async ({ scene: { workers } }: Lane, path: string) => itemsOf(await workers.insist("GET", path));
 const tool = ({ id }: Lane) => `${id.replaceAll("-", "")}__spend`;
 
 const SUSPENDED = "suspended";
@@ -85,8 +85,8 @@ const TITLE: Change = {
     becomes: nth,
   }),
   undo: ({ id }) => ({ method: "PUT", path: `/tenants/${id}/document`, body: OPEN, becomes: "none" }),
-  find: async ({ id, scene: { world } }) => {
-    const { own } = json(await world.insist("GET", `/tenants/${id}`)) as { own: { title?: string } };
+  find: async ({ id, scene: { workers } }) => {
+    const { own } = json(await workers.insist("GET", `/tenants/${id}`)) as { own: { title?: string } };
     return own.title ?? "none";
   },
 };
@@ -109,8 +109,8 @@ const BASE: Change = {
   none: "none",
   ask: ({ id }, nth) => ({ method: "PUT", path: `/bases/${id}`, body: { title: nth }, becomes: nth }),
   undo: ({ id }) => ({ method: "DELETE", path: `/bases/${id}`, becomes: "none" }),
-  find: async ({ id, scene: { world } }) => {
-    const answer = await world.insist("GET", `/bases/${id}`);
+  find: async ({ id, scene: { workers } }) => {
+    const answer = await workers.insist("GET", `/bases/${id}`);
     return answer.status === 404 ? "none" : String((json(answer) as { title?: string }).title);
   },
 };
@@ -125,8 +125,8 @@ const OTHER: Change = {
     becomes: "made",
   }),
   undo: ({ id }) => ({ method: "DELETE", path: `/tenants/${id}-other`, becomes: "none" }),
-  find: async ({ id, scene: { world } }) => {
-    const answer = await world.insist("GET", `/tenants/${id}-other`);
+  find: async ({ id, scene: { workers } }) => {
+    const answer = await workers.insist("GET", `/tenants/${id}-other`);
     return answer.status === 404 || "gone" in json(answer) ? "none" : "made";
   },
 };
@@ -165,9 +165,9 @@ const READS = [
   "/tools/blocked",
 ] as const;
 
-async function read({ scene: { world }, draws, id, violations }: Lane): Promise<void> {
+async function read({ scene: { workers }, draws, id, violations }: Lane): Promise<void> {
   const path = draws.pick(READS).replace("ID", id);
-  const { status, text } = await world.ask(draws.below(2), "GET", path);
+  const { status, text } = await workers.ask(draws.below(2), "GET", path);
   if (status >= 400 && status < 500) violations.push(`GET ${path} was answered ${status} ${text.slice(0, 300)}`);
 }
 
@@ -176,7 +176,7 @@ async function change(lane: Lane, one: Change): Promise<void> {
   const before = may.get(one.what) ?? [one.none];
   const request = draws.chance(0.6) ? one.ask(lane, `note ${lane.operations}`) : one.undo(lane);
   const { method, path, body, becomes } = request;
-  const answer = await scene.world.ask(draws.below(2), method, path, body ? { body } : {});
+  const answer = await scene.workers.ask(draws.below(2), method, path, body ? { body } : {});
   if (isUnknown(answer)) may.set(one.what, [...before, becomes]);
   else if (answer.status < 300) may.set(one.what, [becomes]);
   else if (!isMatterOfCourse(one, answer, before)) {

@@ -17,10 +17,10 @@ interface Paid {
   readonly text: string | undefined;
 }
 
-async function pay({ world, tag }: Scene, era: (typeof ERAS)[number], at: number): Promise<Paid> {
+async function pay({ workers, tag }: Scene, era: (typeof ERAS)[number], at: number): Promise<Paid> {
   const key = `${era}-${at}`;
   for (let tries = 0; ; tries += 1) {
-    const place = { origin: world.origin(at + tries), tenant: tag };
+    const place = { origin: workers.origin(at + tries), tenant: tag };
     const client = answeringV2(era);
     try {
       await client.connect(new StreamableHTTPClientTransport(urlOf(place), httpOptions(place)));
@@ -41,9 +41,9 @@ async function pay({ world, tag }: Scene, era: (typeof ERAS)[number], at: number
   }
 }
 
-async function judge({ world, tag }: Scene, { key, text }: Paid): Promise<readonly string[]> {
+async function judge({ workers, tag }: Scene, { key, text }: Paid): Promise<readonly string[]> {
   const prefix = `lab://payments/${key}/`;
-  const listed = await world.insist("GET", `/tenants/${tag}/resources?prefix=${encodeURIComponent(prefix)}`);
+  const listed = await workers.insist("GET", `/tenants/${tag}/resources?prefix=${encodeURIComponent(prefix)}`);
   const uris = ((json(listed)["items"] ?? []) as { uri: string }[]).map(({ uri }) => uri);
   const payments = uris.filter((uri) => uri.startsWith(prefix));
   if (payments.length > 1) return [`${key} was paid ${payments.length} times`];

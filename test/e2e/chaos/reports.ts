@@ -22,7 +22,7 @@ async function begin(scene: Scene, at: number): Promise<{ readonly client: Clien
   };
   for (let tries = 0; ; tries += 1) {
     try {
-      const url = `${scene.world.origin(at + tries)}/mcp/${scene.tag}`;
+      const url = `${scene.workers.origin(at + tries)}/mcp/${scene.tag}`;
       const client = await client2025(url);
       return { client, call: await ResumableCall.begin(url, client, { id: `call-${at}`, params }) };
     } catch (error) {
@@ -33,10 +33,10 @@ async function begin(scene: Scene, at: number): Promise<{ readonly client: Clien
 }
 
 /** Where it may go on; a place that is busy is asked again. */
-async function resume({ world, tag }: Scene, call: ResumableCall, at: number): Promise<void> {
+async function resume({ workers, tag }: Scene, call: ResumableCall, at: number): Promise<void> {
   for (let tries = 0; ; tries += 1) {
     try {
-      await call.resume(`${world.origin(at + tries)}/mcp/${tag}`);
+      await call.resume(`${workers.origin(at + tries)}/mcp/${tag}`);
       return;
     } catch (error) {
       if (tries > RESUMES) throw error;

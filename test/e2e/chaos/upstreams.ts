@@ -12,7 +12,7 @@ const CALLS = sized({ usual: 12, long: 30 });
 const WAYS = ["2025", "2026", "gateway"] as const;
 
 async function call(scene: Scene, way: (typeof WAYS)[number], key: string): Promise<Reply> {
-  const origin = scene.world.origin(scene.draws.below(2));
+  const origin = scene.workers.origin(scene.draws.below(2));
   const url = `${origin}/mcp/${scene.tag}`;
   if (way === "gateway") {
     const params = { name: "spend", arguments: { key } };
@@ -40,8 +40,8 @@ async function lane(scene: Scene, at: number): Promise<readonly string[]> {
 }
 
 /** Until its tool is there. */
-async function isRead({ world, tag }: Scene): Promise<void> {
-  const client = client2026(`${world.origin(0)}/mcp/${tag}`);
+async function isRead({ workers, tag }: Scene): Promise<void> {
+  const client = client2026(`${workers.origin(0)}/mcp/${tag}`);
   let output = "";
   for (let tries = 0; tries < 200; tries += 1) {
     const { text } = await client.request("tools/call", { name: "plain__spend", arguments: { key: `warm ${tries}` } });

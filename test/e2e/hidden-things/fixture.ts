@@ -21,8 +21,8 @@ const HIDING = ["note://b-*", "note://open-m*", "note://open-zz*", "note://zz-*"
  * Ways of looking that hide the same: by denied ranges, by allowed ones, by the middle of a name, and by a key's scopes;
  * `many` by many patterns; `inner` leaves no ranges and is half of it a scope's.
  */
-export const SIGHTS = ["denied", "allowed", "middle", "many", "inner", "scoped", "both"] as const;
-export type SightName = (typeof SIGHTS)[number];
+export const VIEWS = ["denied", "allowed", "middle", "many", "inner", "scoped", "both"] as const;
+export type ViewName = (typeof VIEWS)[number];
 
 const SEEN = ["note://open-a*", "note://open-p*", "note://open-new*"];
 const READ = ["note_write", "note_read", "note_search", "note_list", "search", "fetch"];
@@ -69,28 +69,28 @@ const CROWDED: Json = {
   },
 };
 
-export interface HiddenWorld {
+export interface HiddenFixture {
   readonly origin: string;
-  readonly url: (sight: SightName) => string;
-  readonly headers: (sight: SightName) => Readonly<Record<string, string>>;
+  readonly url: (view: ViewName) => string;
+  readonly headers: (view: ViewName) => Readonly<Record<string, string>>;
   readonly admin: (method: string, path: string, json?: unknown) => Promise<Json>;
   readonly store: (id: string, text: string) => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
 /** The one without hidden things, and the one with them. */
-export async function startWorlds(): Promise<readonly [HiddenWorld, HiddenWorld]> {
+export async function startFixtures(): Promise<readonly [HiddenFixture, HiddenFixture]> {
   const modules = await bundleWorker("demo-worker");
   const workers = await Promise.all(
     [1, 2].map(() => startWorker(modules, { vars: { ADMIN_TOKEN }, flags: ["nodejs_als"] })),
   );
-  const [plain, crowded] = await Promise.all(workers.map(async (worker, at) => makeWorld(worker, at === 1)));
-  return [plain as HiddenWorld, crowded as HiddenWorld];
+  const [plain, crowded] = await Promise.all(workers.map(async (worker, at) => makeFixture(worker, at === 1)));
+  return [plain as HiddenFixture, crowded as HiddenFixture];
 }
 
-async function makeWorld(worker: OneWorker, isCrowded: boolean): Promise<HiddenWorld> {
+async function makeFixture(worker: OneWorker, isCrowded: boolean): Promise<HiddenFixture> {
   const { origin } = worker;
-  const admin: HiddenWorld["admin"] = async (method, path, json) => {
+  const admin: HiddenFixture["admin"] = async (method, path, json) => {
     const init = json === undefined ? {} : { body: typeof json === "string" ? json : JSON.stringify(json) };
     const type = typeof json === "string" ? "text/markdown" : "application/json";
     const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": type };
@@ -99,7 +99,7 @@ async function makeWorld(worker: OneWorker, isCrowded: boolean): Promise<HiddenW
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${message}`);
     return (message === "" ? {} : JSON.parse(message)) as Json;
   };
-  const store: HiddenWorld["store"] = async (id, body) => {
+  const store: HiddenFixture["store"] = async (id, body) => {
     const tags = body.split(" ").slice(0, 2);
     const query = new URLSearchParams([
       ["uri", `note://${id}`],
@@ -118,15 +118,15 @@ async function makeWorld(worker: OneWorker, isCrowded: boolean): Promise<HiddenW
   const made = await admin("POST", `/tenants/${TENANT}/keys`, { name: "reader", scopes: ["reader"] });
   const bound = await admin("POST", `/tenants/${TENANT}/keys`, { name: "bound", scopes: ["reader"], profile: "both" });
   const inner = await admin("POST", `/tenants/${TENANT}/keys`, { name: "inner", scopes: ["inner"], profile: "inner" });
-  const tokens: Partial<Record<SightName, string>> = {
+  const tokens: Partial<Record<ViewName, string>> = {
     scoped: made["token"] as string,
     both: bound["token"] as string,
     inner: inner["token"] as string,
   };
   return {
     origin,
-    url: (sight) => `${origin}/mcp/${TENANT}${sight === "scoped" ? "" : `/${sight}`}`,
-    headers: (sight) => (tokens[sight] === undefined ? {} : { authorization: `Bearer ${tokens[sight]}` }),
+    url: (view) => `${origin}/mcp/${TENANT}${view === "scoped" ? "" : `/${view}`}`,
+    headers: (view) => (tokens[view] === undefined ? {} : { authorization: `Bearer ${tokens[view]}` }),
     admin,
     store,
     stop: () => worker.stop(),
@@ -140,7 +140,7 @@ export const hiddenText = (at: number) =>
   `${pick(HIDDEN_WORDS, at)} ${pick(WORDS, at)} ${pick(HIDDEN_WORDS, at + 1)} apple otter meeting budget`;
 
 /** Other tenants, keys and suspensions. */
-async function fill(admin: HiddenWorld["admin"]): Promise<void> {
+async function fill(admin: HiddenFixture["admin"]): Promise<void> {
   for (const id of ["hidden-one", "hidden-two"]) {
     await admin("POST", "/tenants", { id, document: { mode: "key", profiles: { "hidden-profile": {} } } });
     await admin(

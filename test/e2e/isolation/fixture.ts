@@ -192,7 +192,7 @@ export type Tokens = Readonly<Record<TenantName, Readonly<Record<PrincipalName, 
 const LONG = 300_000;
 
 /** Makes the tenants, what they store, and their keys; settles when the expired ones have expired. `more`: of each document. */
-export async function makeWorld(
+export async function makeFixture(
   worker: Pick<WatchedWorker, "origin" | "admin">,
   maxStalenessMs = LONG,
   more: (tenant: TenantName) => Json = () => ({}),

@@ -62,9 +62,9 @@ class Listener {
   }
 
   async #once(): Promise<void> {
-    const { world, tag } = this.#scene;
+    const { workers, tag } = this.#scene;
     // A Worker that was killed is somewhere else afterwards.
-    const stream = await this.#about.listen(`${world.origin(this.#about.at)}/mcp/${tag}`, URIS);
+    const stream = await this.#about.listen(`${workers.origin(this.#about.at)}/mcp/${tag}`, URIS);
     this.#stream = stream;
     if (this.#isOver) return;
     for (const uri of URIS) {
@@ -111,12 +111,12 @@ interface Written {
 const pathOf = (tag: string, uri: string) => `/tenants/${tag}/resources/content?uri=${encodeURIComponent(uri)}`;
 
 /** Counts up, through either Worker. */
-async function write({ world, draws, tag }: Scene, uri: string): Promise<Written> {
+async function write({ workers, draws, tag }: Scene, uri: string): Promise<Written> {
   const own = draws.fork();
   const [acknowledged, unknown]: [number[], number[]] = [[], []];
   const refusals: string[] = [];
   for (let value = 1; value <= WRITES; value += 1) {
-    const answer = await world.ask(own.below(2), "PUT", pathOf(tag, uri), { plain: String(value) });
+    const answer = await workers.ask(own.below(2), "PUT", pathOf(tag, uri), { plain: String(value) });
     if (isUnknown(answer)) unknown.push(value);
     else if (answer.status < 300) acknowledged.push(value);
     else refusals.push(`${uri} ${value} was refused: ${answer.status} ${answer.text}`);
@@ -128,8 +128,8 @@ async function write({ world, draws, tag }: Scene, uri: string): Promise<Written
 const hashOf = (value: number) => createHash("sha256").update(String(value)).digest("hex");
 
 /** The numbers that were stored, in their order, as the audit log has them; it may lack the last for a second. */
-async function storedIn({ world, tag }: Scene, uri: string): Promise<number[]> {
-  const { text } = await world.insist("GET", `/tenants/${tag}/audit?limit=100`);
+async function storedIn({ workers, tag }: Scene, uri: string): Promise<number[]> {
+  const { text } = await workers.insist("GET", `/tenants/${tag}/audit?limit=100`);
   const { items } = JSON.parse(text) as { readonly items: readonly { target: string; after: Json | null }[] };
   const values = new Map(Array.from({ length: WRITES }, (_none, at) => [hashOf(at + 1), at + 1]));
   const own = items.filter(({ target }) => target === `resource ${uri}`);
@@ -138,7 +138,7 @@ async function storedIn({ world, tag }: Scene, uri: string): Promise<number[]> {
 
 /** What somebody does not know, and what was acknowledged and is not stored, or in another order. */
 async function missedOf(scene: Scene, listeners: readonly Listener[], { uri, ...written }: Written): Promise<string[]> {
-  const { status, text } = await scene.world.insist("GET", pathOf(scene.tag, uri));
+  const { status, text } = await scene.workers.insist("GET", pathOf(scene.tag, uri));
   const stored = status === 200 ? Number(text) : undefined;
   const all = await storedIn(scene, uri);
   const missed: string[] = [];

@@ -60,7 +60,7 @@ const FAULTS_OF_A_STORM = 40;
 /** Starts both over the storage that they had. */
 type Start = () => Promise<WorkerPair>;
 
-export class World {
+export class UnreliableWorkers {
   readonly #start: Start;
   #workers: WorkerPair | undefined;
   #weather: Weather = { jitterMs: 0 };
@@ -74,10 +74,10 @@ export class World {
     this.#start = start;
   }
 
-  static async begin(start: Start): Promise<World> {
-    const world = new World(start);
-    world.#workers = await start();
-    return world;
+  static async begin(start: Start): Promise<UnreliableWorkers> {
+    const workers = new UnreliableWorkers(start);
+    workers.#workers = await start();
+    return workers;
   }
 
   async end(): Promise<void> {

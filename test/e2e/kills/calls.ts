@@ -3,7 +3,7 @@
 
 import type { Draws } from "../jitter/draws.ts";
 import { beginCall, type Begun, type Watcher } from "./watcher.ts";
-import type { KilledWorld } from "./restarting-worker.ts";
+import type { RestartingWorker } from "./restarting-worker.ts";
 
 /** Whoever is asked says so, and answers when `until` settles. */
 export interface Patience {
@@ -36,7 +36,7 @@ const GOING_ON = { lab_long: "counted", lab_report: "reported", lab_pay: "asked"
 const PAYS = "lab_pay_first";
 
 export class CallsOfARound {
-  readonly #world: KilledWorld;
+  readonly #worker: RestartingWorker;
   readonly #tenant: string;
   readonly #tag: string;
   readonly #callers: readonly Caller[];
@@ -47,11 +47,11 @@ export class CallsOfARound {
   #isOver = false;
 
   constructor(
-    world: KilledWorld,
+    worker: RestartingWorker,
     tenant: string,
     { tag, callers, draws }: { readonly tag: string; readonly callers: readonly Caller[]; readonly draws: Draws },
   ) {
-    this.#world = world;
+    this.#worker = worker;
     this.#tenant = tenant;
     this.#tag = tag;
     this.#callers = callers;
@@ -99,7 +99,7 @@ export class CallsOfARound {
   async goOn(): Promise<void> {
     for (const { key } of this.#going.filter(({ name }) => name === "lab_long")) {
       const query = new URLSearchParams({ uri: `lab://gates/${key}` });
-      await this.#world.insist("PUT", `/tenants/${this.#tenant}/resources/content?${query}`, { plain: "open" });
+      await this.#worker.insist("PUT", `/tenants/${this.#tenant}/resources/content?${query}`, { plain: "open" });
     }
     this.#release.resolve();
   }
@@ -143,7 +143,7 @@ export class CallsOfARound {
     const prefix = `lab://payments/${this.#tag}-`;
     for (let cursor = ""; ;) {
       const query = new URLSearchParams({ prefix, limit: "500", ...(cursor === "" ? {} : { cursor }) });
-      const page = await this.#world.json("GET", `/tenants/${this.#tenant}/resources?${query}`);
+      const page = await this.#worker.json("GET", `/tenants/${this.#tenant}/resources?${query}`);
       for (const { uri } of page["items"] as { uri: string }[]) if (uri.startsWith(prefix)) uris.push(uri);
       if (typeof page["next"] !== "string") return uris;
       cursor = page["next"];

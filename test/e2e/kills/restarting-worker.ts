@@ -19,7 +19,7 @@ export interface Answered {
   readonly text: string;
 }
 
-export class KilledWorld {
+export class RestartingWorker {
   readonly origin: string;
   /** The same, where nobody is refused while no process listens. */
   edge = "";
@@ -35,14 +35,14 @@ export class KilledWorld {
     this.origin = `http://127.0.0.1:${port}`;
   }
 
-  static async begin(storage: string): Promise<KilledWorld> {
+  static async begin(storage: string): Promise<RestartingWorker> {
     // What takes long is done before anybody waits for it.
     for (const entry of ["worker", "next-release-worker"]) await bundleWorker(entry);
-    const world = new KilledWorld(storage, await lowPort());
-    world.#edge = await startEdge(world.#port);
-    world.edge = world.#edge.origin;
-    await world.start("this");
-    return world;
+    const worker = new RestartingWorker(storage, await lowPort());
+    worker.#edge = await startEdge(worker.#port);
+    worker.edge = worker.#edge.origin;
+    await worker.start("this");
+    return worker;
   }
 
   /** Resolves to when it answered first. */

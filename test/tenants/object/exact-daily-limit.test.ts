@@ -39,15 +39,15 @@ interface Isolate {
   readonly alive: { is: boolean };
 }
 
-interface World {
+interface LimitState {
   readonly time: VirtualTime;
   readonly authority: { skew: number };
   readonly methods: LimitMethods;
   readonly clock: { now: number };
 }
 
-function authorityOf(world: World, { alive, skew }: Isolate, lag: number): DailyAuthority {
-  const { time, clock, methods, authority } = world;
+function authorityOf(state: LimitState, { alive, skew }: Isolate, lag: number): DailyAuthority {
+  const { time, clock, methods, authority } = state;
   const ask = async <T>(work: () => T): Promise<T> => {
     await time.sleep(lag);
     clock.now = time.now + authority.skew;
@@ -82,12 +82,12 @@ const limits = resolveLimits({ dailyToolCalls: MOST, principalDailyToolCalls: MO
 const newIsolate = (skew: number): Isolate => ({ skew, daily: new DailyCalls(), alive: { is: true } });
 
 /** How many calls of each key were served. */
-async function play(world: World, steps: readonly Step[]): Promise<number[]> {
+async function play(state: LimitState, steps: readonly Step[]): Promise<number[]> {
   const isolates = [0, 900, -900].map(newIsolate);
   const counts = [0, 0];
   for (const { isolate: at, key, wait, lag, dies, clock } of steps) {
-    await world.time.run(world.time.now + wait);
-    if (clock !== null) world.authority.skew = clock;
+    await state.time.run(state.time.now + wait);
+    if (clock !== null) state.authority.skew = clock;
     const isolate = isolates[at] ?? newIsolate(0);
     if (dies) {
       isolate.alive.is = false;
@@ -95,13 +95,13 @@ async function play(world: World, steps: readonly Step[]): Promise<number[]> {
       continue;
     }
     const caller: DailyCaller = { tenant: "t", created: "c", id: `k${key}`, isAnonymous: false, limits };
-    const now = world.time.now + isolate.skew;
-    const met = isolate.daily.take(caller, now, () => authorityOf(world, isolate, lag));
+    const now = state.time.now + isolate.skew;
+    const met = isolate.daily.take(caller, now, () => authorityOf(state, isolate, lag));
     void Promise.resolve(met).then((refused) => {
       if (refused === undefined) counts[key] = (counts[key] ?? 0) + 1;
     });
   }
-  await world.time.run(world.time.now + 60_000);
+  await state.time.run(state.time.now + 60_000);
   return counts;
 }
 
