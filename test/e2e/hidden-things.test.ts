@@ -48,7 +48,7 @@ interface Received {
   readonly shown: string;
 }
 
-async function send(fixture: HiddenFixture, { revision, view: view, method, params }: PairRequest): Promise<Received> {
+async function send(fixture: HiddenFixture, { revision, view, method, params }: PairRequest): Promise<Received> {
   const { headers, body } = write(revision, method, params);
   const init = { method: "POST", headers: { ...headers, ...fixture.headers(view) }, body: JSON.stringify(body) };
   const response = await fetch(fixture.url(view), init);
@@ -59,7 +59,7 @@ async function send(fixture: HiddenFixture, { revision, view: view, method, para
 
 /** Cursors that both worlds gave, by view and by the list that they are of. */
 const given = new Map<string, (readonly [string, string])[]>();
-const listOf = ({ view: view, method, params }: PairRequest) => `${view} ${method} ${JSON.stringify(params["name"])}`;
+const listOf = ({ view, method, params }: PairRequest) => `${view} ${method} ${JSON.stringify(params["name"])}`;
 const cursorIn = (text: string) => /\\?"nextCursor\\?":\\?"([^"\\]+)/.exec(text)?.[1];
 
 /** The value with this cursor wherever one is wanted; without a cursor there is no such member. */

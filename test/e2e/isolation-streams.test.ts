@@ -89,9 +89,9 @@ function foreignTo<T extends { readonly viewer: Viewer }>(viewer: Viewer, owners
 test("a session's stream is opened, and the session ended, by nobody else", async () => {
   const seats = await seated();
   const owners = await Promise.all(
-    seats.map(async ({ viewer: viewer, client }) => ({ viewer, client, stream: await openEvents(viewer.url, client) })),
+    seats.map(async ({ viewer, client }) => ({ viewer, client, stream: await openEvents(viewer.url, client) })),
   );
-  combinations += await inLanes(seats, async ({ viewer: viewer, client }) => {
+  combinations += await inLanes(seats, async ({ viewer, client }) => {
     const at = (session: string) => ({ ...client.headers, "mcp-session-id": session });
     const foreign = foreignTo(viewer, owners);
     for (const method of ["GET", "DELETE"]) {
@@ -126,7 +126,7 @@ interface Waiting extends Seat, Names {
 const NOBODYS: Names = { request: NEVER, question: NEVER, eventId: "0123456789abcdef-0" };
 
 /** A call that waits for its client's answer. */
-async function ask({ viewer: viewer, client }: Seat): Promise<Waiting> {
+async function ask({ viewer, client }: Seat): Promise<Waiting> {
   const request = crypto.randomUUID();
   const params = { name: "lab_pay", arguments: { key: request } };
   const stream = await openEvents(viewer.url, {
@@ -137,7 +137,7 @@ async function ask({ viewer: viewer, client }: Seat): Promise<Waiting> {
   for (let event = await stream.next(); event; event = await stream.next()) {
     if (event.data === "") continue;
     const question = String((JSON.parse(event.data) as Json)["id"]);
-    return { viewer: viewer, client, stream, request, question, eventId: (event.id ?? "").replace(/\d+$/, "0") };
+    return { viewer, client, stream, request, question, eventId: (event.id ?? "").replace(/\d+$/, "0") };
   }
   throw new Error("nothing was asked");
 }
@@ -145,9 +145,9 @@ async function ask({ viewer: viewer, client }: Seat): Promise<Waiting> {
 test("a call that waits is resumed, answered and cancelled by nobody else", async () => {
   const seats = await seated();
   const owners = await Promise.all(
-    seats.filter(({ viewer: viewer }) => has(viewer, "tools", "lab_pay") !== undefined).map(ask),
+    seats.filter(({ viewer }) => has(viewer, "tools", "lab_pay") !== undefined).map(ask),
   );
-  combinations += await inLanes(seats, async ({ viewer: viewer, client }) => {
+  combinations += await inLanes(seats, async ({ viewer, client }) => {
     const foreign = foreignTo(viewer, owners);
     const tryAll = async (headers: Readonly<Record<string, string>>, { request, question, eventId }: Names) => [
       await told(viewer, { ...headers, "last-event-id": eventId }, "GET", eventId),
@@ -164,7 +164,7 @@ test("a call that waits is resumed, answered and cancelled by nobody else", asyn
     }
     return (nobodys.length + unseated.length) * foreign.length;
   });
-  for (const { viewer: viewer, client, stream, request, question } of owners) {
+  for (const { viewer, client, stream, request, question } of owners) {
     await post(viewer.url, answerTo(question), { headers: { ...client.headers } });
     const { result } = await stream.message(({ id }) => id === request);
     expect(result).toMatchObject({ content: [{ text: "not paid: decline" }] });
@@ -172,7 +172,7 @@ test("a call that waits is resumed, answered and cancelled by nobody else", asyn
 });
 
 test("subscribing says nothing of what there is", async () => {
-  combinations += await inLanes(await seated(), async ({ viewer: viewer, client }) => {
+  combinations += await inLanes(await seated(), async ({ viewer, client }) => {
     const shape = async (uri: string) => shapeOf(await client.request("resources/subscribe", { uri }), uri);
     const nothing = await shape(NEVER_URI);
     for (const uri of universe.resources)

@@ -53,7 +53,7 @@ interface Asking {
 
 /** Whether each name answers like one that never was; the others are given to `look`. */
 async function expectHidden(
-  { viewer: viewer, method, params, never }: Asking,
+  { viewer, method, params, never }: Asking,
   names: readonly (readonly [name: string, visible: boolean])[],
   look: (reply: Reply, name: string) => void = () => {},
 ): Promise<number> {

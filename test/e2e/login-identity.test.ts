@@ -74,8 +74,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     });
     const claims = { email: "alice@example.com", name: "Alice", groups: ["Staff", 7], department: "x", phone: "1" };
     const url = `${origin}/mcp/${id}`;
-    const answerOf = async (claims: Json) =>
-      whoamiAs(url, revision, await tokenOf(server, { aud: url, ...claims }), "me");
+    const answerOf = async (own: Json) => whoamiAs(url, revision, await tokenOf(server, { aud: url, ...own }), "me");
     const alice = { kind: "oauth", subject: "alice", email: "alice@example.com", name: "Alice", groups: ["Staff"] };
     expect(await answerOf(claims)).toMatchObject({ ...alice, claims: { department: "x" } });
     for (const verified of [false, "false"]) {

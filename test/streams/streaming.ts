@@ -94,8 +94,8 @@ export function streaming(about: { filter?: FeedFilter; listener?: Partial<Liste
         return state.access;
       }),
     filter: async () => state.filter,
-    notify: (method, { uri }, state) => {
-      states.push(state);
+    notify: (method, { uri }, notified) => {
+      states.push(notified);
       tell(`${method.replace("notifications/", "")}${typeof uri === "string" ? ` ${uri}` : ""}`);
     },
     onEnd: (why) => {

@@ -64,8 +64,8 @@ describe.each(GUARDED)("explain of $kind/$name", (ask) => {
 
 describe("explain for a user of the app that mounts the Worker", () => {
   const FOR_ANN = { kind: "tools", name: "for_ann" };
-  const ask = (about: object, ask: Record<string, string> = FOR_ANN, tenant = "closed") =>
-    explained(tenant, { ...ask, user: JSON.stringify({ tenant, ...about }) });
+  const ask = (about: object, query: Record<string, string> = FOR_ANN, tenant = "closed") =>
+    explained(tenant, { ...query, user: JSON.stringify({ tenant, ...about }) });
 
   it("asks visible, where their claims are named", async () => {
     expect(await ask({ id: "ann", claims: {} })).toMatchObject({ visible: true, callable: true });
