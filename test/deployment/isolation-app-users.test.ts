@@ -265,7 +265,10 @@ it("a stream gets announcements of its own tenant", async () => {
   for (const { viewer, reader } of opened) {
     const text = await reader.until("resources/list_changed");
     const notifications = ["tools", "prompts"].filter((kind) => text.includes(`${kind}/list_changed`));
-    expect({ viewer, notifications }).toEqual({ viewer, told: [viewer.tenant === "hazel" ? "tools" : "prompts"] });
+    expect({ viewer, notifications }).toEqual({
+      viewer,
+      notifications: [viewer.tenant === "hazel" ? "tools" : "prompts"],
+    });
     await reader.cancel();
   }
 });
