@@ -94,8 +94,8 @@ const ALONE = [
   "test/gateway/{slow-upstream,objects-away,guard/call-retry}.test.ts",
   "test/records/stored-calls.test.ts",
   "test/{deployment/feature-sources,tenants/cache/section-cache}.test.ts",
-  "test/admin/{declared-tenants,hub-away,operator-decisions-stand,skewed-clocks}.test.ts",
-  "test/admin/{tenant-admin-secrecy,withdrawn-access,services/block-on-its-way}.test.ts",
+  "test/admin/{declared-tenants,hub-away,operator-decisions,skewed-clocks}.test.ts",
+  "test/admin/{tenant-admin-secrecy,withdrawn-access,services/block-during-rollout}.test.ts",
   "test/admin/platform/*.test.ts",
   "test/admin/routes/upstream-blocks.test.ts",
 ];

@@ -1,4 +1,4 @@
-// Owns what may be spent and when a budget counts as broken: on two shared cores the rounds of one scenario scatter widely.
+// What may be spent and when a budget counts as broken: on two shared cores the rounds of one scenario scatter widely.
 // A regression is there each time that it is looked for; noise is not.
 
 import { setTimeout } from "node:timers/promises";

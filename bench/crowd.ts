@@ -81,8 +81,8 @@ export async function measureFlat(running: Inspected, pace: Pace): Promise<Compa
     // By a step that has no part in common with their number, so that no two in a row are neighbours.
     const many = { ...running, load: (n: number) => callTo(n, warmName(n * 7919)) };
     const flat = await compare(many, { ...running, load: (n: number) => callTo(n, warmName(0)) }, pace);
-    const { asked } = await takeCalls(isolate);
-    if (asked > 0) throw new Error(`${asked} requests of warm tenants found no lease`);
+    const { asked: requestCount } = await takeCalls(isolate);
+    if (requestCount > 0) throw new Error(`${requestCount} requests of warm tenants found no lease`);
     return flat;
   } finally {
     agent.destroy();
@@ -219,7 +219,7 @@ async function counted(
     tenants.add(tenant);
   });
   const micros = cpuMicros(isolate.pid) - before;
-  const { held, asked, reads, objects } = await takeCalls(isolate);
+  const { held, asked: requestCount, reads, objects } = await takeCalls(isolate);
   const sorted = took.toSorted((a, b) => a - b);
   const at = (part: number): number =>
     sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? Number.NaN;
@@ -231,7 +231,7 @@ async function counted(
     cpuMicros: micros / requests,
     p50Ms: at(0.5),
     p99Ms: at(0.99),
-    hitRate: held / (held + asked),
+    hitRate: held / (held + requestCount),
     objectCalls: calls / requests,
     reads: reads / requests,
   };

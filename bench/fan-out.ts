@@ -110,24 +110,24 @@ export async function openStream(agent: Agent, url: URL, path: string): Promise<
   sent.end(body);
   const response = await answered;
   if (response.statusCode !== 200) throw new Error(`a stream was answered ${response.statusCode}`);
-  let heard = "";
+  let text = "";
   let look = (): void => {};
   response.setEncoding("utf8").on("data", (chunk: string) => {
-    heard += chunk;
+    text += chunk;
     look();
   });
-  const told: Stream["told"] = (method) =>
+  const arrival: Stream["told"] = (method) =>
     new Promise((resolve) => {
       look = () => {
-        if (!heard.includes(`"${method}"`)) return;
-        heard = "";
+        if (!text.includes(`"${method}"`)) return;
+        text = "";
         look = () => {};
         resolve(performance.now());
       };
       look();
     });
-  await told("notifications/subscriptions/acknowledged");
-  return { sent, told };
+  await arrival("notifications/subscriptions/acknowledged");
+  return { sent, told: arrival };
 }
 
 function responseTo(sent: ClientRequest): Promise<IncomingMessage> {

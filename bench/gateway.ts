@@ -134,7 +134,7 @@ async function fillTenant(send: Send, url: string): Promise<Load> {
   throw new Error(`the upstreams were not read within ${READ_WITHIN_MS} ms`);
 }
 
-interface Asked {
+interface SentRequest {
   id: unknown;
   method: string;
   params?: { name?: string; arguments?: { a: number; b: number } };
@@ -145,7 +145,7 @@ async function startUpstream(): Promise<{ url: string; stop: () => Promise<void>
   const listed = { ...cache, tools: definitionsOf() };
   const server = createServer((request, response) => {
     void text(request).then((body) => {
-      const { id, method, params } = JSON.parse(body) as Asked;
+      const { id, method, params } = JSON.parse(body) as SentRequest;
       const { a = 0, b = 0 } = params?.arguments ?? {};
       const sum = params?.name === LARGE ? LARGE_TEXT : String(a + b);
       const results: Record<string, object> = {

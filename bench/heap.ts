@@ -22,10 +22,10 @@ export async function collectedHeap(inspector: URL): Promise<number> {
     new Promise((resolve, reject) => {
       socket.addEventListener("close", () => reject(new Error("the inspector closed the connection")));
       socket.addEventListener("message", ({ data }) => {
-        const told = String(data);
+        const text = String(data);
         // What a snapshot consists of is not looked at.
-        if (told.startsWith('{"method"')) return;
-        const { id: of, result } = JSON.parse(told) as { id?: number; result?: Record<string, number> };
+        if (text.startsWith('{"method"')) return;
+        const { id: of, result } = JSON.parse(text) as { id?: number; result?: Record<string, number> };
         if (of === id) resolve(result ?? {});
       });
       socket.send(JSON.stringify({ id, method, params: {} }));

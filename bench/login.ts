@@ -35,8 +35,8 @@ export async function loadWithLogin(send: Send, { origin }: URL): Promise<Load> 
   const at = `${origin}/login/login`;
   const registration = { client_name: "bench", redirect_uris: [CALLBACK], token_endpoint_auth_method: "none" };
   const json = { "content-type": "application/json" };
-  const asked = { method: "POST", headers: json, body: JSON.stringify(registration) };
-  const { client_id } = (await (await fetch(`${at}/register`, asked)).json()) as { client_id: string };
+  const request = { method: "POST", headers: json, body: JSON.stringify(registration) };
+  const { client_id } = (await (await fetch(`${at}/register`, request)).json()) as { client_id: string };
   const verifier = "a".repeat(64);
   const resource = `${origin}/mcp/login`;
   const query = new URLSearchParams({

@@ -44,10 +44,10 @@ async function runRevision(gateway: string, revision: Revision): Promise<Verdict
   // One after the other: each is told when its client is late.
   for (const { name } of scenarios) {
     const command = `${process.execPath} ${DRIVER}`;
-    const asked = ["--command", command, "--scenario", name, "--spec-version", revision, "--force"];
+    const requests = ["--command", command, "--scenario", name, "--spec-version", revision, "--force"];
     const child = spawn(
       process.execPath,
-      [SUITE, "client", ...asked, "--timeout", String(SCENARIO_MS), "-o", running, "--verbose"],
+      [SUITE, "client", ...requests, "--timeout", String(SCENARIO_MS), "-o", running, "--verbose"],
       { env: { ...process.env, GATEWAY: gateway }, stdio: ["ignore", output.fd, output.fd] },
     );
     await once(child, "exit");

@@ -1,4 +1,4 @@
-// Owns a gateway in front of the fixture Worker, two processes as a user has them: a tenant whose only upstream is the
+// A gateway in front of the fixture Worker, two processes as a user has them: a tenant whose only upstream is the
 // tenant `conformance`, and a profile that gives everything its own name back, which is what the suite asks for.
 import { ADMIN_TOKEN, startFixtureServer, type FixtureServer } from "./fixture-server.ts";
 

@@ -1,5 +1,5 @@
-// Owns which README an npm package has: whoever installs it gets docs/package.md, and not how a checkout is started. `prepack` puts it in the
-// place of README.md, `postpack` and `postpublish` put that back. Refuses to keep the checkout's README where it would be packed, or lost.
+// Which README an npm package has: whoever installs it gets docs/package.md, and not how a checkout is started.
+// `prepack` puts it in the place of README.md, `postpack` and `postpublish` put that back.
 
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// Owns the rules of the house that no linter knows, each as a function from a tree of files to what breaks it.
-// Pure: reading the repository is the caller's, so that every rule can be shown a tree that breaks it.
+// The rules of the house that no linter knows, each as a function from a tree of files to what breaks it. Pure: reading
+// the repository is the caller's, so that every rule can be shown a tree that breaks it.
 
 import { posix } from "node:path";
 import { type Import, importsOf, readsClockOrChance } from "./imports.ts";

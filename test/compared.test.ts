@@ -1,9 +1,9 @@
 // What docs/compared.md says is what this project promises of itself; that it is what is found now, test/long looks at.
 
 import { beforeAll, expect, test } from "vitest";
-import { readComparison, type Said } from "./support/compared-page.ts";
+import { readComparison, type Rows } from "./support/compared-page.ts";
 
-let page: Said;
+let page: Rows;
 beforeAll(async () => {
   page = await readComparison();
 });

@@ -1,5 +1,5 @@
-// Owns reading a TypeScript file for what it imports, in every form the language has, and for calls that are not pure.
-// Uses a real parser: an import that a pattern overlooks would be an import that no rule sees.
+// Reads a TypeScript file for what it imports, in every form the language has, and for calls that are not pure. Uses a
+// real parser: an import that a pattern overlooks would be an import that no rule sees.
 
 import { posix } from "node:path";
 import { parseAst } from "vitest/node";

@@ -1,4 +1,4 @@
-// Owns docs/compared.md: what `npx node bench/authors/compare.ts` found, as a page.
+// docs/compared.md: what `npx node bench/authors/compare.ts` found, as a page.
 
 import { MISTAKES, type Product } from "./mistakes.ts";
 import { PRODUCTS, type Finding } from "./products.ts";
@@ -30,14 +30,14 @@ export function comparedPage(all: readonly Compared[]): string {
     ["from save to call, ms, median", ...all.map(({ saves }) => median(saves))],
     ...MISTAKES.map(({ title }, at) => [title, ...all.map(({ findings }) => WHEN[(findings[at] ?? NOBODY).when])]),
   ];
-  const said = MISTAKES.map(({ title }, at) => {
+  const sections = MISTAKES.map(({ title }, at) => {
     const lines = all.map(({ product, findings }) => {
       const { when, message } = findings[at] ?? NOBODY;
       return `- ${PRODUCTS[product].title}, ${WHEN[when]}: ${quoted(message)}`;
     });
     return `**${title[0]?.toUpperCase()}${title.slice(1)}**\n\n${lines.join("\n")}`;
   });
-  return `${HEAD}\n${table(["", ...titles], rows)}\n\n${TIMES}\n\n## What the author reads\n\n${said.join("\n\n")}\n`;
+  return `${HEAD}\n${table(["", ...titles], rows)}\n\n${TIMES}\n\n## What the author reads\n\n${sections.join("\n\n")}\n`;
 }
 
 const HEAD = `# The same first tool in four packages

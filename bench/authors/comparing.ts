@@ -1,5 +1,4 @@
-// Owns comparing one package: its first tool, that tool with each of the mistakes, and who says what about them when. Refuses to
-// look at a first tool with a mistake of its own.
+// Compares one package: its first tool, that tool with each of the mistakes, and who says what about them when.
 
 import { cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";

@@ -1,4 +1,4 @@
-// Owns ten mistakes that authors of a first tool make, and how each looks in every package: what is written instead of what.
+// Ten mistakes that authors of a first tool make, and how each looks in every package: what is written instead of what.
 
 export type Product = "tenantry" | "fastmcp" | "mcp-lite" | "sdk";
 

@@ -1,4 +1,4 @@
-// Owns what is particular to each package that is compared: its types, how it starts. And what its types say of a file.
+// What is particular to each package that is compared: its types, how it starts. And what its types say of a file.
 
 import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";

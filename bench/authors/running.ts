@@ -1,4 +1,4 @@
-// Owns starting a server of an author's and calling its tool: whether a mistake is found at its start, by a call, or by
+// Starts an author's server and calls its tool: whether a mistake is found at its start, by a call, or by
 // nobody; and how long a change takes to be called.
 
 import { spawn, type ChildProcess } from "node:child_process";
@@ -26,7 +26,7 @@ const ENV = {
 interface Started {
   readonly child: ChildProcess;
   readonly url: URL;
-  readonly said: () => string;
+  readonly output: () => string;
 }
 
 async function start(product: Product, folder: string, watch: boolean): Promise<Started> {
@@ -34,11 +34,11 @@ async function start(product: Product, folder: string, watch: boolean): Promise<
   const { command, path } = PRODUCTS[product];
   const env = { ...process.env, ...(watch ? { ...ENV, NODE_ENV: "development" } : ENV), PORT: String(port) };
   const child = spawn(process.execPath, command(port, watch), { cwd: folder, env, detached: true });
-  let said = "";
+  let output = "";
   for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8").on("data", (chunk: string) => (said += stripVTControlCharacters(chunk)));
+    stream.setEncoding("utf8").on("data", (chunk: string) => (output += stripVTControlCharacters(chunk)));
   }
-  return { child, url: new URL(`http://127.0.0.1:${port}${path}`), said: () => said };
+  return { child, url: new URL(`http://127.0.0.1:${port}${path}`), output: () => output };
 }
 
 async function stop({ child }: Started): Promise<void> {
@@ -60,15 +60,15 @@ export async function caughtRunning(product: Product, folder: string): Promise<F
 }
 
 /** Undefined: it listens. */
-async function untilReady({ child, url, said }: Started): Promise<Finding | undefined> {
+async function untilReady({ child, url, output }: Started): Promise<Finding | undefined> {
   const deadline = Date.now() + READY_WITHIN_MS;
   while (Date.now() < deadline) {
-    const fault = /^.*\b(?:Uncaught )?((?:[A-Z]\w*)?Error: .*)$/m.exec(said());
-    if (fault || child.exitCode !== null) return { when: "start", message: fault?.[1] ?? said().trim() };
+    const fault = /^.*\b(?:Uncaught )?((?:[A-Z]\w*)?Error: .*)$/m.exec(output());
+    if (fault || child.exitCode !== null) return { when: "start", message: fault?.[1] ?? output().trim() };
     if (await answers(url)) return undefined;
     await sleep(LOOKED_EVERY_MS);
   }
-  throw new Error(`not ready: ${said()}`);
+  throw new Error(`not ready: ${output()}`);
 }
 
 async function answers(url: URL): Promise<boolean> {
@@ -138,7 +138,7 @@ export async function savedToCalled(product: Product, folder: string, { whole, t
   }
 }
 
-async function untilPriced({ url, said }: Started, price: number): Promise<void> {
+async function untilPriced({ url, output }: Started, price: number): Promise<void> {
   const deadline = Date.now() + READY_WITHIN_MS;
   while (Date.now() < deadline) {
     try {
@@ -149,7 +149,7 @@ async function untilPriced({ url, said }: Started, price: number): Promise<void>
     }
     await sleep(LOOKED_EVERY_MS);
   }
-  throw new Error(`the change did not arrive: ${said().slice(-2000)}`);
+  throw new Error(`the change did not arrive: ${output().slice(-2000)}`);
 }
 
 async function freePort(): Promise<number> {

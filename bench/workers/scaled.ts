@@ -96,16 +96,16 @@ async function end({ tenant, count }: Endings, env: Env): Promise<void> {
 
 async function fill({ tenant, size, from, to }: Part, env: Env): Promise<void> {
   const incarnation = await tenantOf(tenant, env).madeAt();
-  const kept = storageKey(tenant, incarnation);
+  const key = storageKey(tenant, incarnation);
   const resources: PutResource[] = [];
   for (let number = from; number < to; number += 1) {
     const text = textOf(number);
     const bytes = new TextEncoder().encode(text);
     const hash = await digestOf(bytes);
-    if (isRead(number, size)) await env.BODIES.put(bodyKey(kept, hash), bytes);
+    if (isRead(number, size)) await env.BODIES.put(bodyKey(key, hash), bytes);
     resources.push(putOf(number, { text, hash, size: bytes.byteLength }));
   }
-  await contentOf(kept, env).store(resources, incarnation);
+  await contentOf(key, env).store(resources, incarnation);
 }
 
 function putOf(number: number, { text, hash, size }: { text: string; hash: string; size: number }): PutResource {

@@ -1,4 +1,4 @@
-// Owns which attacks there are. Those that look at times and memory come last, each by itself.
+// Which attacks there are. Those that look at times and memory come last, each by itself.
 
 import { badIntent } from "./bad-intent.ts";
 import { brakes, roles } from "./brakes.ts";
@@ -21,7 +21,7 @@ import { wrappedForm } from "./upstreams/wrapped-form.ts";
 import { upstreamMemory } from "./upstreams/upstream-memory.ts";
 import { upstreamWayOut } from "./upstreams/upstream-way-out.ts";
 import { unknownNames } from "./unknown-names.ts";
-import { whatIsNoted } from "./what-is-noted.ts";
+import { whatIsNoted } from "./call-records.ts";
 import { wayOut } from "./way-out.ts";
 
 export const ATTACKS: readonly Attack[] = [

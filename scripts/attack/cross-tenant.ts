@@ -169,9 +169,12 @@ async function states(lab: Target): Promise<Row> {
   const [a, b] = [await lab.tenant({ mode: "key", profiles: { p: {} } }), await lab.tenant({ mode: "key" })];
   const [one, two, atB] = [await lab.key(a), await lab.key(a), await lab.key(b)];
   const call = { name: "lab_ask", arguments: { kind: "form" } };
-  const asked = await lab.call(a, "tools/call", call, { key: one.token });
-  const { requestState, inputRequests } = (asked.json.result ?? {}) as { requestState?: string; inputRequests?: Json };
-  if (requestState === undefined) throw new Error(`lab_ask asked nothing: ${asked.text.slice(0, 200)}`);
+  const answered = await lab.call(a, "tools/call", call, { key: one.token });
+  const { requestState, inputRequests } = (answered.json.result ?? {}) as {
+    requestState?: string;
+    inputRequests?: Json;
+  };
+  if (requestState === undefined) throw new Error(`lab_ask asked nothing: ${answered.text.slice(0, 200)}`);
   const inputResponses = Object.fromEntries(
     Object.keys(inputRequests ?? {}).map((name) => [name, { action: "accept", content: { yes: true, confirm: true } }]),
   );

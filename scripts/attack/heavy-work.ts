@@ -247,15 +247,15 @@ async function prompt(target: Target): Promise<Row> {
     arguments: [{ name: "a" }],
     messages: [{ role: "user", content: { type: "text", text } }],
   });
-  const { text: said, ms } = await target.call(tenant, "prompts/get", {
+  const { text: message, ms } = await target.call(tenant, "prompts/get", {
     name: "bomb",
     arguments: { a: "x".repeat(10_000) },
   });
-  const seen = `prompt ${status < 300 ? "taken" : "refused"}; ${Math.round(said.length / 1024)} KiB came back after ${Math.round(ms)} ms`;
+  const seen = `prompt ${status < 300 ? "taken" : "refused"}; ${Math.round(message.length / 1024)} KiB came back after ${Math.round(ms)} ms`;
   return rowOf(
     "4 a prompt grows without bound",
     "20,000 x {{a}} with an argument of 10 KB",
-    said.length > MOST_ANSWER ? [seen] : [],
+    message.length > MOST_ANSWER ? [seen] : [],
     seen,
   );
 }

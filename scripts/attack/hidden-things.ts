@@ -11,13 +11,13 @@ const VISIBLE = ["a-one", "a-two", "a-three", "a-four", "a-five"];
 const HIDDEN = ["b-hidden-one", "a0", "b-two", "z-three", "b-four", "b-five", "b-six"].filter((id) => id !== "a0");
 
 async function note(target: Target, tenant: string, id: string, text: string): Promise<void> {
-  const { text: said, json } = await target.tool(tenant, "note_write", {
+  const { text: message, json } = await target.tool(tenant, "note_write", {
     id,
     title: `Note ${id}`,
     text,
     tags: [id.slice(0, 1)],
   });
-  if (json.result === undefined) throw new Error(`note_write: ${said}`);
+  if (json.result === undefined) throw new Error(`note_write: ${message}`);
 }
 
 /** With and without what is hidden; in the first the hidden notes are written between the visible ones. */
@@ -54,7 +54,7 @@ async function questions(target: Target, tenant: string): Promise<readonly (read
   const reading = (await toolsOf(target, tenant, { profile: PROFILE })).filter(
     (tool) => tool.annotations?.readOnlyHint === true,
   );
-  const asked: [string, Json][] = [
+  const request: [string, Json][] = [
     ["tools/list", {}],
     ["prompts/list", {}],
     ["resources/list", {}],
@@ -73,14 +73,14 @@ async function questions(target: Target, tenant: string): Promise<readonly (read
   const uris = [...HIDDEN, ...VISIBLE, "nowhere"].flatMap((id) => [id, `note://${id}`]);
   for (const tool of reading) {
     const properties = Object.keys(tool.inputSchema.properties ?? {});
-    const call = (more: Json) => asked.push(["tools/call", { name: tool.name, arguments: argumentsFor(tool, more) }]);
+    const call = (more: Json) => request.push(["tools/call", { name: tool.name, arguments: argumentsFor(tool, more) }]);
     if (properties.includes("query")) for (const query of QUERIES) call({ query });
     if (properties.includes("limit"))
       for (const limit of [1, 2, 4, 5]) call({ limit, ...(properties.includes("query") ? { query: "garden" } : {}) });
     if (properties.includes("tag")) for (const tag of ["a", "b", "z"]) call({ tag });
     if (properties.includes("id")) for (const id of uris) call({ id });
   }
-  return asked;
+  return request;
 }
 
 /** Without what differs rightly: the tenant's name, the time, and the bytes of what is sealed. */

@@ -85,7 +85,7 @@ async function lying(
 
 interface Ended {
   readonly code: number;
-  readonly said: string;
+  readonly text: string;
 }
 
 export async function cli(target: Target, folder: string, args: readonly string[]): Promise<Ended> {
@@ -100,10 +100,10 @@ export async function cli(target: Target, folder: string, args: readonly string[
     const running = run(process.execPath, [MAIN, ...args], { cwd: folder, env, timeout: 30_000, encoding: "latin1" });
     running.child.stderr?.on("data", visitPage);
     const { stdout, stderr } = await running;
-    return { code: 0, said: utf8(stdout + stderr) };
+    return { code: 0, text: utf8(stdout + stderr) };
   } catch (error) {
     const { code = 1, stdout = "", stderr = "" } = error as { code?: number; stdout?: string; stderr?: string };
-    return { code, said: utf8(stdout + stderr) };
+    return { code, text: utf8(stdout + stderr) };
   }
 }
 
@@ -125,18 +125,18 @@ async function planted(target: Target, root: string): Promise<Row> {
   const tenant = await target.tenant();
   await target.tool(tenant, "note_write", { id: "one", title: "one", text: "one" });
   for (const [at, name] of PATHS.entries()) {
-    const world = join(root, `world-${at}`);
-    const inside = join(world, "deep/er/export");
-    await mkdir(join(world, "deep/er"), { recursive: true });
+    const folder = join(root, `world-${at}`);
+    const inside = join(folder, "deep/er/export");
+    await mkdir(join(folder, "deep/er"), { recursive: true });
     const server = await lying(target, (path, json) => {
       if (/\/bases\//.test(path)) return { title: "planted" };
       return path.endsWith(`/tenants/${tenant}`) ? { ...json, own: { ...(json.own as Json), extends: [name] } } : json;
     });
-    await cli(target, world, ["export", tenant, "-o", inside, "--url", server.url]);
+    await cli(target, folder, ["export", tenant, "-o", inside, "--url", server.url]);
     server.stop();
-    const outside = (await filesBelow(world)).filter((file) => !file.startsWith("deep/er/export/"));
+    const outside = (await filesBelow(folder)).filter((file) => !file.startsWith("deep/er/export/"));
     if (outside.length > 0) gaveWay.push(`${JSON.stringify(name)} wrote ${outside[0]}`);
-    const hidden = (await filesBelow(world)).filter((file) => file.split("/").some((part) => part.startsWith(".ssh")));
+    const hidden = (await filesBelow(folder)).filter((file) => file.split("/").some((part) => part.startsWith(".ssh")));
     if (hidden.length > 0) gaveWay.push(`${JSON.stringify(name)} wrote ${hidden[0]}`);
   }
   return rowOf(
@@ -212,9 +212,9 @@ async function terminal(target: Target, root: string): Promise<Row> {
   ];
   for (const command of commands) {
     for (const how of [[], ["--json"]]) {
-      const { said } = await cli(target, root, [...command, ...how, "--url", server.url]);
-      if (STEERS.test(said.replaceAll("\n", "")))
-        gaveWay.push(`${[...command, ...how].join(" ")} printed ${JSON.stringify(STEERS.exec(said)?.[0])}`);
+      const { text } = await cli(target, root, [...command, ...how, "--url", server.url]);
+      if (STEERS.test(text.replaceAll("\n", "")))
+        gaveWay.push(`${[...command, ...how].join(" ")} printed ${JSON.stringify(STEERS.exec(text)?.[0])}`);
     }
   }
   server.stop();
@@ -235,7 +235,7 @@ async function copied(target: Target, root: string): Promise<Row> {
   const own = await login(real?.url);
   const { code } = await login(hostile?.url);
   const gaveWay = [
-    ...(own.code === 0 && real?.tokens.length !== 0 ? [] : [`the login at the real server failed: ${own.said}`]),
+    ...(own.code === 0 && real?.tokens.length !== 0 ? [] : [`the login at the real server failed: ${own.text}`]),
     ...(hostile?.tokens.length === 0 ? [] : ["the hostile server has a token"]),
     ...(code === 0 ? ["the command line says that it is signed in"] : []),
   ];

@@ -171,9 +171,9 @@ async function second(target: Target): Promise<Row> {
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   });
-  let said = "";
+  let output = "";
   for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding("utf8").on("data", (chunk: string) => (said += chunk));
+    stream.setEncoding("utf8").on("data", (chunk: string) => (output += chunk));
   const code = await new Promise<number | null>((resolve) => {
     child.once("exit", resolve);
     setTimeout(() => resolve(null), 15_000).unref();
@@ -192,6 +192,6 @@ async function second(target: Target): Promise<Row> {
     "10 two servers over one folder",
     "npm start a second time over the same stored data",
     gaveWay,
-    `refused: ${said.trim().split("\n").at(-1)?.slice(0, 120) ?? ""}`,
+    `refused: ${output.trim().split("\n").at(-1)?.slice(0, 120) ?? ""}`,
   );
 }

@@ -137,10 +137,10 @@ async function flood(at: Place): Promise<Row> {
   const answers: number[] = [];
   for (let turn = 0; turn < 100; turn += 1)
     answers.push((await register(at, { redirect_uris: [OWN] }, "192.0.2.11")).status);
-  const kept = answers.filter((status) => status === 201).length;
+  const count = answers.filter((status) => status === 201).length;
   const other = await register(at, { redirect_uris: [OWN] }, "192.0.2.12");
   const gaveWay = [
-    ...(kept > 40 ? [`${kept} of 100 were kept`] : []),
+    ...(count > 40 ? [`${count} of 100 were kept`] : []),
     ...answers.filter((status) => status !== 201 && status !== 429).map(String),
     ...(other.status === 201 ? [] : [`another address: ${other.status}`]),
   ];
@@ -148,7 +148,7 @@ async function flood(at: Place): Promise<Row> {
     "registering has no end",
     "100 registrations of one address, one of another",
     gaveWay,
-    `${kept} kept, then 429`,
+    `${count} kept, then 429`,
   );
 }
 

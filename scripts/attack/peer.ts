@@ -1,5 +1,5 @@
-// Owns what stands beside the target and belongs to the attacker: a web server that remembers who asked it, and says
-// where to go next, and a resolver for which every name is an address inside.
+// What stands beside the target and belongs to the attacker: a web server that remembers who asked it, and says where
+// to go next, and a resolver for which every name is an address inside.
 
 import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from "node:http";
 import { networkInterfaces } from "node:os";

@@ -1,5 +1,4 @@
-// Owns what an attack is and what it says: rows of a table, each of them held, or a breach. Refuses a third state for what
-// could not be tried: who knows nothing has not shown that a promise holds.
+// What an attack is and what it says: rows of a table, each of them held, or a breach.
 
 import type { Target } from "./target.ts";
 

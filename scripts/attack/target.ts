@@ -1,5 +1,4 @@
-// Owns how attacks speak to what they attack: over HTTP alone, with the tokens that anybody of their role would have.
-// Refuses to know what is inside.
+// How attacks speak to what they attack: over HTTP alone, with the tokens that anybody of their role would have.
 
 import { request } from "node:http";
 import { connect } from "node:net";
@@ -190,14 +189,14 @@ export class Target {
     const { hostname, port } = new URL(this.origin);
     const socket = connect({ host: hostname, port: Number(port) });
     socket.write(text);
-    let heard = "";
-    socket.setEncoding("latin1").on("data", (chunk: string) => (heard += chunk));
+    let received = "";
+    socket.setEncoding("latin1").on("data", (chunk: string) => (received += chunk));
     await new Promise<void>((resolve) => {
       socket.once("close", () => resolve()).once("error", () => resolve());
       setTimeout(resolve, 2000);
     });
     socket.destroy();
-    return heard;
+    return received;
   }
 }
 

@@ -10,14 +10,14 @@ export const unknownNames: Attack = {
     const tenant = await target.tenant({ mode: "key" });
     const { token } = await target.key(await target.tenant({ mode: "key" }));
     const credentials = [{}, { key: token }, { key: `${token}x` }, { key: "nothing" }];
-    const told = async (name: string) =>
+    const answerOf = async (name: string) =>
       Promise.all(
         credentials.map(async (credential) => {
           const { status, text } = await target.call(name, "tools/list", {}, credential);
           return `${status} ${text.replaceAll(name, "NAME")}`;
         }),
       );
-    const [there, nowhere] = [await told(tenant), await told(`${tenant}-not`)];
+    const [there, nowhere] = [await answerOf(tenant), await answerOf(`${tenant}-not`)];
     const gaveWay = there.flatMap((one, at) => (one === nowhere[at] ? [] : [`${one} and ${nowhere[at]}`]));
     const tried = `${credentials.length} credentials at a private tenant and at a name that no tenant has`;
     return [rowOf("11 a name that is a tenant's", tried, gaveWay, "the same status and body")];

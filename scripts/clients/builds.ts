@@ -1,5 +1,5 @@
-// Owns which builds of others' clients are tried, and what each cannot do by itself, with the reason. Versions are the lock's:
-// a build is a line in a package.json below test/client-builds. Refuses to run any.
+// Which builds of others' clients are tried, and what each cannot do by itself, with the reason. Versions are the
+// lock's: a build is a line in a package.json below test/client-builds.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

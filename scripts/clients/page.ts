@@ -1,5 +1,5 @@
-// Owns docs/clients-tried.md: what was seen of every build, what a client cannot do by itself and why, and what people are told
-// who have a wrong key. Refuses to be written of a run in which a cell was wrong.
+// docs/clients-tried.md: what was seen of every build, what a client cannot do by itself and why, and what people are
+// told who have a wrong key.
 
 import { STEPS, type Build } from "./builds.ts";
 import { isWrong, type Tried } from "./try-build.ts";
@@ -49,11 +49,11 @@ function reasons(tried: readonly Tried[]): readonly string[] {
   const builds = new Map<string, Build[]>();
   for (const { build } of tried) {
     for (const [step, reason] of Object.entries(build.cannot)) {
-      const said = `**${step}**: ${reason}`;
-      builds.set(said, [...(builds.get(said) ?? []), build]);
+      const text = `**${step}**: ${reason}`;
+      builds.set(text, [...(builds.get(text) ?? []), build]);
     }
   }
-  return [...builds].map(([said, of]) => `- ${said}: ${named(of)}`);
+  return [...builds].map(([text, of]) => `- ${text}: ${named(of)}`);
 }
 
 /** Each package once, with its versions. */
@@ -75,8 +75,8 @@ function wrongKeys(tried: readonly Tried[]): readonly string[] {
 }
 
 /** Without what is another at each run, and without a stack. */
-function shown(said: string): string {
-  return said
+function shown(text: string): string {
+  return text
     .replace(/ at \S+ \(.*$/, "")
     .replaceAll(/http:\/\/localhost:\d+\S*/g, "URL")
     .replaceAll(/\[\d+\] /g, "")

@@ -1,5 +1,4 @@
-// Owns one build's try: tenants of its own, a process of its own, and a time by which it is over. Refuses to judge beyond what
-// the process says: what is missing is a failure.
+// One build's try: tenants of its own, a process of its own, and a time by which it is over.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -38,11 +37,11 @@ export function isWrong(cell: Tried["cells"][Step]): cell is Seen {
 
 export async function tryBuild(build: Build, server: Server): Promise<Tried> {
   const task = await prepare(build, server);
-  const { seen, said } = await run(build, task);
+  const { seen, text: message } = await run(build, task);
   const cell = (step: Step): Tried["cells"][Step] => {
     const cannot = build.cannot[step];
     if (cannot !== undefined) return { cannot };
-    return seen[step] ?? { ok: false, said: `it ended before: ${said}` };
+    return seen[step] ?? { ok: false, said: `it ended before: ${message}` };
   };
   return { build, cells: Object.fromEntries(STEPS.map((step) => [step, cell(step)])) as Tried["cells"] };
 }
@@ -86,7 +85,7 @@ async function prepare(build: Build, server: Server): Promise<Task> {
   };
 }
 
-async function run(build: Build, task: Task): Promise<{ seen: Partial<Record<Step, Seen>>; said: string }> {
+async function run(build: Build, task: Task): Promise<{ seen: Partial<Record<Step, Seen>>; text: string }> {
   const home = await mkdtemp(join(tmpdir(), "tenantry-client-build-"));
   const folder = join(CLIENT_BUILDS, build.folder);
   const child = spawn(process.execPath, ["--no-warnings", join(folder, build.driver), JSON.stringify(task)], {
@@ -105,7 +104,7 @@ async function run(build: Build, task: Task): Promise<{ seen: Partial<Record<Ste
   process.off("exit", end);
   end();
   await rm(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
-  return { seen: lastLine(out), said: err.trim().slice(-400) };
+  return { seen: lastLine(out), text: err.trim().slice(-400) };
 }
 
 function lastLine(out: string): Partial<Record<Step, Seen>> {

@@ -1,4 +1,4 @@
-// Owns the shape of the table of what each kind of request costs. `billed.json` is that table: a test counts it.
+// The shape of the table of what each kind of request costs. `billed.json` is that table: a test counts it.
 
 /** What Cloudflare charges for, as often as it happened; what is not there did not happen. */
 export interface Bill {

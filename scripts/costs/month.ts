@@ -1,4 +1,4 @@
-// Owns one month that is reckoned from what was counted, and what it assumes. Every assumption is to the dear side but those
+// One month that is reckoned from what was counted, and what it assumes. Every assumption is to the dear side but those
 // that say otherwise.
 
 import type { BilledKind, BilledTable } from "./billed.ts";

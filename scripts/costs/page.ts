@@ -1,4 +1,4 @@
-// Owns docs/costs.md, which is made of the table of what was counted, of prices, and of one month.
+// docs/costs.md, which is made of the table of what was counted, of prices, and of one month.
 
 import type { Bill, BilledTable } from "./billed.ts";
 import * as month from "./month.ts";

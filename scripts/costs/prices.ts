@@ -1,5 +1,6 @@
-// Owns what Cloudflare asks for, in US dollars, on the Workers Paid plan, and what a bill comes to.
-// https://developers.cloudflare.com/workers/platform/pricing/, durable-objects/platform/pricing/ and kv/platform/pricing/
+// What Cloudflare asks for, in US dollars, on the Workers Paid plan, and what a bill comes to.
+// https://developers.cloudflare.com/workers/platform/pricing/, durable-objects/platform/pricing/ and
+// kv/platform/pricing/
 
 import type { Bill, BilledKind } from "./billed.ts";
 

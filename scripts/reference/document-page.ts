@@ -1,4 +1,4 @@
-// Owns docs/document.md: each member of a tenant document, from the schema that the admin API holds documents against.
+// docs/document.md: each member of a tenant document, from the schema that the admin API holds documents against.
 
 import { Document } from "../../src/admin/document-schema.ts";
 import { jsonSchemaOf } from "../../src/admin/contract-json-schema.ts";

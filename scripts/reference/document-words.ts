@@ -1,5 +1,5 @@
-// Owns the words about each member of a tenant document, by its path: `NAME` stands for a name that somebody chooses, `[]` for each
-// of a list. The schema says what a value may be; here is what it is for.
+// The words about each member of a tenant document, by its path: `NAME` stands for a name that somebody chooses, `[]`
+// for each of a list. The schema says what a value may be; here is what it is for.
 
 /** Members that are made like others: the page says so in place of all of them again. */
 export const ALIKE: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-// Owns docs/errors.md: every error of the tables in the sources, with what it means and what to do.
+// docs/errors.md: every error of the tables in the sources, with what it means and what to do.
 
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";

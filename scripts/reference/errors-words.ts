@@ -1,4 +1,4 @@
-// Owns what each error means and what to do about it, in words for whoever meets it.
+// What each error means and what to do about it, in words for whoever meets it.
 
 import type { ErrorKey } from "../../src/protocol/errors.ts";
 

@@ -1,4 +1,4 @@
-// Owns which pages are made from the sources, and by what, and their form, which is the formatter's.
+// Which pages are made from the sources, and by what, and their form, which is the formatter's.
 
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";

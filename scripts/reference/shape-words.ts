@@ -1,4 +1,4 @@
-// Owns how a shape of the contract is said in a cell of a table: what a value may be, with its bounds.
+// How a shape of the contract is said in a cell of a table: what a value may be, with its bounds.
 
 /** JSON Schema, as far as the contract is written in it. */
 export interface Shape {

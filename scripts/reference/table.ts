@@ -1,4 +1,4 @@
-// Owns a table of a page, and that each of its rows has words. The formatter lays it out.
+// A table of a page, and that each of its rows has words. The formatter lays it out.
 
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [head, head.map(() => "---"), ...rows];

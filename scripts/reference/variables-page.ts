@@ -1,4 +1,5 @@
-// Owns docs/variables.md: each variable, secret and optional binding that the Worker reads, found where the sources declare it.
+// docs/variables.md: each variable, secret and optional binding that the Worker reads, found where the sources declare
+// it.
 
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -88,12 +88,12 @@ class Scene {
   async release(release: "first" | "next"): Promise<string> {
     const began = Date.now();
     await this.#target.deploy(release);
-    const asked = Date.now();
+    const requestCount = Date.now();
     const ready = await this.#ask("GET", "/readyz");
     if (ready.status !== 200) {
       throw new Error(`/readyz answers ${ready.status}: ${ready.text.trim()}; ${await this.#target.log()}`);
     }
-    return `answers after ${seconds(asked - began)}, ready after ${Date.now() - asked} ms`;
+    return `answers after ${seconds(requestCount - began)}, ready after ${Date.now() - requestCount} ms`;
   }
 
   /** Each class of the Worker has to do something that only it does. */
@@ -136,10 +136,10 @@ class Scene {
     }, 15_000);
     try {
       await this.store(NOTE, "after");
-      let heard = "";
+      let text = "";
       for await (const chunk of stream.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-        heard += chunk;
-        if (heard.includes("notifications/resources/updated")) return;
+        text += chunk;
+        if (text.includes("notifications/resources/updated")) return;
       }
       throw new Error("the stream of the session ended before it heard of a change");
     } finally {
@@ -176,10 +176,10 @@ class Scene {
     for (let read = 0; read < READS; read += 1) await this.expectStored([BILLED]);
     const after = await this.#target.counters(this.#requests);
     if ("skipped" in after) return after;
-    const asked = this.#requests - requestsBefore;
+    const requestCount = this.#requests - requestsBefore;
     const counted = (of: keyof Counters) => after[of] - before[of];
-    const bill = `${asked} requests: ${counted("objectCalls")} object calls, ${counted("kvReads")} KV reads, ${counted("kvWrites")} KV writes`;
-    expectTrue(counted("requests") <= asked * 1.1, `${bill}, but ${counted("requests")} requests were counted`);
+    const bill = `${requestCount} requests: ${counted("objectCalls")} object calls, ${counted("kvReads")} KV reads, ${counted("kvWrites")} KV writes`;
+    expectTrue(counted("requests") <= requestCount * 1.1, `${bill}, but ${counted("requests")} requests were counted`);
     const objectCalls = CALLS * OBJECT_CALLS_A_CALL + READS * 4;
     expectTrue(counted("objectCalls") <= objectCalls, `${bill}; at most ${objectCalls} object calls are expected`);
     expectTrue(counted("kvReads") <= READS * 2, `${bill}; at most ${READS * 2} KV reads are expected`);

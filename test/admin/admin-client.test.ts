@@ -1,16 +1,14 @@
-// The client of the admin API in a Worker: what it sends is what each endpoint takes, and a refusal says what is wrong.
-
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { adminClient, AdminError, type AdminAnswer } from "../../src/admin/admin-client.ts";
 import { adminEnv, appOf, newTenant, ORIGIN, ROOT } from "../support/workerd/admin.ts";
 
 const app = appOf();
-const asked: string[] = [];
+const requests: string[] = [];
 const admin = adminClient({
   url: `${ORIGIN}/`,
   token: ROOT,
   fetch: async (url, init) => {
-    asked.push(`${init.method} ${url}`);
+    requests.push(`${init.method} ${url}`);
     return app.fetch(new Request(url, init), adminEnv);
   },
 });
@@ -79,7 +77,7 @@ describe("a refusal", () => {
     [404, {}, ""],
     [200, {}, ""],
     [301, { location: "https://www.example.com/" }, ", and leads to https://www.example.com/"],
-  ])("of what is no admin API, and answers %s, says so", async (status, headers, elsewhere) => {
+  ])("of a server without the admin API, which answers %s, says so", async (status, headers, elsewhere) => {
     const other = adminClient({ url: ORIGIN, fetch: async () => new Response("<h1>Hello</h1>", { status, headers }) });
     const error = await other.request("GET /tenants").catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(AdminError);
@@ -97,7 +95,7 @@ const answered = (body: string | null, init: ResponseInit) =>
 const refusal = async (client: ReturnType<typeof adminClient>) =>
   client.request("GET /tenants").catch((thrown: unknown) => thrown);
 
-describe("an answer that is no problem of the admin API", () => {
+describe("an error that is not a problem document", () => {
   it.each([500, 502, 503, 520])("is no wrong address with status %s", async (status) => {
     const error = await refusal(answered("<h1>Bad gateway</h1>", { status }));
     const message = `${ORIGIN}/mcp/acme/admin/v1/tenants answered ${status}, and not as the admin API does`;
@@ -117,13 +115,13 @@ describe("an answer that is no problem of the admin API", () => {
   });
 });
 
-it("an error of the client says when the server wants to be asked again", async () => {
+it("an error of the client has the server's Retry-After", async () => {
   const busy = { status: 503, headers: { "retry-after": "7" } };
   expect(await refusal(answered(`{"title":"Too busy"}`, busy))).toMatchObject({ retryAfter: 7, message: "Too busy" });
   expect(await refusal(answered(`{"title":"No"}`, { status: 404 }))).toMatchObject({ retryAfter: undefined });
 });
 
-it("the client returns a 304 to what was asked with if-none-match", async () => {
+it("the client returns a 304 for a request with if-none-match", async () => {
   const params = { id: await newTenant() };
   const route = "GET /tenants/{id}/document";
   const etag = (await admin.response(route, { params })).headers.get("etag") ?? "";
@@ -160,19 +158,19 @@ it.each([undefined as never, "", "localhost:8362", "mcp.example.com", "https://m
 );
 
 it("the client asks nothing for a parameter that is missing", async () => {
-  const before = asked.length;
+  const before = requests.length;
   const params = { id: undefined as never };
   await expect(admin.request("DELETE /tenants/{id}", { params })).rejects.toThrow('id: "" names nothing');
-  expect(asked.slice(before)).toEqual([]);
+  expect(requests.slice(before)).toEqual([]);
 });
 
 it("the client asks nothing for a parameter that would lead elsewhere", async () => {
-  const before = asked.length;
+  const before = requests.length;
   const params = { id: await newTenant(), name: ".." };
   await expect(admin.request("DELETE /tenants/{id}/secrets/{name}", { params })).rejects.toThrow(
     'name: ".." names nothing',
   );
-  expect(asked.slice(before)).toEqual([]);
+  expect(requests.slice(before)).toEqual([]);
 });
 
 it("the client has the types of the endpoints", () => {

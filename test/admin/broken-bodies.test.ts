@@ -1,5 +1,4 @@
-// A body that is no JSON may be a secret, or hold one: wherever it breaks, and whichever route it was sent to, the answer has no
-// piece of it.
+// A body that is not JSON may be a secret or hold one.
 
 import { expect, it } from "vitest";
 import type { Infer, Problem } from "../../src/admin/contract.ts";
@@ -50,7 +49,7 @@ it("a secret that is sent as broken JSON is nowhere in the answer", async () => 
 const TAKING_JSON = ROUTES.filter(({ body, isForKeys }) => body !== undefined && body !== "stream" && !isForKeys);
 const placeOf = (path: string, id: string) => path.replace("{id}", id).replaceAll(/\{\w+\}/g, "x");
 
-it("no route says a piece of a broken body", async () => {
+it("no route repeats a piece of a broken body", async () => {
   const id = await newTenant();
   for (const { method, path } of TAKING_JSON) {
     const response = await send(method, placeOf(path, id), { body: VALUE, headers: JSON_TYPE });
@@ -63,7 +62,7 @@ it("no route says a piece of a broken body", async () => {
   }
 });
 
-it("a body that breaks off is no fault of the server's at any route, and stores nothing", async () => {
+it("a truncated body is a client error at every route, and stores nothing", async () => {
   const id = await newTenant();
   for (const { method, path, body: taken, isForKeys } of ROUTES) {
     if (!taken || isForKeys) continue;
@@ -112,7 +111,7 @@ it("every route refuses half of a surrogate pair, with its field and the rule", 
   expect(said).toBeGreaterThan(HALVES.length);
 });
 
-it("a body may have whole surrogate pairs, and what only looks like half of one", async () => {
+it("a body may have whole surrogate pairs, and text that looks like half of one", async () => {
   const id = await newTenant();
   const body = String.raw`{"title":"\ud83d\ude00 \\ud83d"}`;
   expect((await ask("PUT", `/tenants/${id}/document`, { body, headers: JSON_TYPE })).status).toBe(200);

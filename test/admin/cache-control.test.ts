@@ -1,5 +1,4 @@
-// No cache keeps what the admin API says, whoever asked and whatever came of it. `ask` holds each answer of every other test
-// to the same; here are all routes, and what is no route.
+// Every answer of the other tests is checked by `ask`; here are all routes, and paths without a route.
 
 import { expect, it } from "vitest";
 import { ROUTES } from "../../src/admin/routes/all-routes.ts";
@@ -21,7 +20,7 @@ it("no cache keeps the answer of any route, with a token or without", async () =
 });
 
 it.each(["/admin/v1/nothing", "/admin", "/admin/v1/tenants/none/none/none"])(
-  "no cache keeps what is answered at %s, where there is no route",
+  "no cache keeps the answer at %s, which is not a route",
   async (path) => {
     for (const method of ["GET", "POST", "OPTIONS", "PATCH"]) {
       const answer = await appOf().fetch(new Request(ORIGIN + path, { method }), adminEnv);

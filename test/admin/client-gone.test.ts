@@ -1,5 +1,5 @@
-// The platform drops whatever a request does once its client has gone, unless it was told to wait. A write of several steps
-// would stop between two of them.
+// The platform drops the rest of a request when its client disconnects, unless the request was told to wait: a write of
+// several steps would stop between two of them.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -25,7 +25,7 @@ async function waitedFor(method: string, path: string, json?: unknown) {
   return { status, waited: all.flatMap((one) => (one instanceof Response ? one.status : [])) };
 }
 
-test("a write goes on to its end though its client has gone, and a read does not", async () => {
+test("a write completes although its client disconnected, and a read stops", async () => {
   const id = `left-${crypto.randomUUID().slice(0, 8)}`;
   expect(await waitedFor("POST", "/tenants", { id })).toEqual({ status: 201, waited: [201] });
   expect(await waitedFor("GET", `/tenants/${id}`)).toEqual({ status: 200, waited: [] });

@@ -1,5 +1,4 @@
-// Tenants that the author's function declares, as operators meet them: what they write lies on top, what they block everywhere is
-// blocked there, and nobody makes another of the name.
+// Tenants that the author's function declares.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -80,7 +79,7 @@ it("a declared tenant has what operators wrote on top of what the function says"
   expect((await ask("DELETE", `/tenants/${id}/suspensions/principal/worker%20nightly`)).status).toBe(200);
 });
 
-it("declared tenants are listed once they were asked for, and nobody makes another of the name", async () => {
+it("declared tenants are listed once they were requested, and their names cannot be taken", async () => {
   const id = declare();
   await toolsOf(id);
   const listed = await ask("GET", "/tenants?limit=1000");
@@ -106,7 +105,7 @@ it("a declared tenant has a block of all tenants, whichever came first", async (
   expect(await toolsOf(early)).toContain("wipe");
 });
 
-it("a declared tenant is 503 while the function fails, and not taken for nobody's", async () => {
+it("a declared tenant is 503 while the function fails, not 404", async () => {
   const id = declare();
   state.isBroken = true;
   try {

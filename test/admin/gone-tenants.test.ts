@@ -1,5 +1,5 @@
-// A tenant that the author's function knew and knows no more: operators see that it is gone, and delete what it kept. Nobody is
-// served meanwhile. Whose row comes back before that is who they were; who comes after it is another tenant.
+// Tenants that the author's function no longer declares: operators see them and delete what is stored. A tenant that is
+// declared again first is the same one; later it is another.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
@@ -66,16 +66,16 @@ const stateOf = async (id: string) => {
   const { body } = await ask("GET", "/tenants?limit=1000");
   return (body["items"] as { id: string; state: string }[]).find((one) => one.id === id)?.state;
 };
-const said = async (id: string, name: string) =>
+const answerOf = async (id: string, name: string) =>
   JSON.stringify((await mcp.tenant(bindings, id).callTool(name, {}, { as: { id: "tests" } })).content);
 const refusedBy = (id: string) =>
-  said(id, "kept").then(
+  answerOf(id, "kept").then(
     () => "nobody",
     ({ code }: { code?: unknown }) => code,
   );
 const createdOf = async (id: string) => String((await ask("GET", `/tenants/${id}`)).body["created"]);
 
-it("a tenant that the function no longer knows is shown as gone, and can be neither used nor changed", async () => {
+it("a tenant that is no longer declared is shown as gone, and can be neither used nor changed", async () => {
   const id = await keeping();
   expect(await stateOf(id)).toBe("code");
   await drop(id);
@@ -84,7 +84,7 @@ it("a tenant that the function no longer knows is shown as gone, and can be neit
   for (const path of ["keys", "document", "resources", "audit"]) {
     expect((await ask("GET", `/tenants/${id}/${path}`)).status, path).toBe(404);
   }
-  await expect(said(id, "kept")).rejects.toMatchObject({ code: "unknownTenant" });
+  await expect(answerOf(id, "kept")).rejects.toMatchObject({ code: "unknownTenant" });
 });
 
 it("a tenant is unknown, and not gone, where the function cannot say", async () => {
@@ -96,21 +96,21 @@ it("a tenant is unknown, and not gone, where the function cannot say", async () 
   } finally {
     state.isBroken = false;
   }
-  expect(await said(id, "kept")).toContain("own:note");
+  expect(await answerOf(id, "kept")).toContain("own:note");
 });
 
-it("a gone tenant is who it was when its row comes back, with everything that it kept", async () => {
+it("a gone tenant is restored with its data when it is declared again", async () => {
   const id = await keeping();
   const created = await createdOf(id);
   await drop(id);
   rows.set(id, { maxStalenessMs: 50 });
   await mcp.tenant(bindings, id).invalidate();
-  expect(await said(id, "kept")).toContain("own:note");
-  expect(await said(id, "secret")).toContain("hidden");
+  expect(await answerOf(id, "kept")).toContain("own:note");
+  expect(await answerOf(id, "secret")).toContain("hidden");
   expect(await createdOf(id)).toBe(created);
 });
 
-it("a gone tenant is deleted with everything that it kept, and the next one of its name is another", async () => {
+it("a gone tenant is deleted with its data, and the next one of its name is a new tenant", async () => {
   const id = await keeping();
   const created = await createdOf(id);
   expect((await ask("DELETE", `/tenants/${id}`)).status).toBe(409);
@@ -121,14 +121,14 @@ it("a gone tenant is deleted with everything that it kept, and the next one of i
   expect((await ask("GET", `/tenants/${id}`)).status).toBe(404);
   rows.set(id, { maxStalenessMs: 50 });
   await mcp.tenant(bindings, id).invalidate();
-  expect(await said(id, "kept")).toContain("nothing");
-  expect(await said(id, "secret")).not.toContain("hidden");
+  expect(await answerOf(id, "kept")).toContain("nothing");
+  expect(await answerOf(id, "secret")).not.toContain("hidden");
   expect(await ask("GET", `/tenants/${id}/suspensions`)).toMatchObject({ body: { items: [] } });
   expect(await createdOf(id)).not.toBe(created);
   expect(await stateOf(id)).toBe("code");
 });
 
-it("a gone tenant is deleted to the end though its row comes back meanwhile", async () => {
+it("the deletion of a gone tenant completes even if it is declared again meanwhile", async () => {
   const id = await keeping();
   await drop(id);
   let isCut = true;
@@ -155,13 +155,13 @@ it("a gone tenant is deleted to the end though its row comes back meanwhile", as
   rows.set(id, { maxStalenessMs: 50 });
   await mcp.tenant(bindings, id).invalidate();
   expect(await stateOf(id)).toBe("deleting");
-  await expect(said(id, "kept")).rejects.toMatchObject({ code: "unknownTenant" });
+  await expect(answerOf(id, "kept")).rejects.toMatchObject({ code: "unknownTenant" });
   expect((await ask("DELETE", `/tenants/${id}`)).status).toBe(204);
   await mcp.tenant(bindings, id).invalidate();
-  expect(await said(id, "kept")).toContain("nothing");
+  expect(await answerOf(id, "kept")).toContain("nothing");
 });
 
-describe("what stands open", () => {
+describe("an open stream", () => {
   it.each(["changed() says so", "somebody else is refused"])("ends once %s", async (how) => {
     const id = await keeping();
     const headers = await sessionAt(worker, id);

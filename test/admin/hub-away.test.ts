@@ -1,5 +1,4 @@
-// Whoever is answered that something was withdrawn may take it that streams ended, too: while a hub of the tenant is away, the
-// answer is 503, and the same again is answered as before when it is back.
+// An acknowledged withdrawal means that streams ended, too. While a hub of the tenant is away, the answer is 503.
 
 import { runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
@@ -22,10 +21,10 @@ async function listenedTenant(document: Readonly<Record<string, unknown>>) {
   const id = await newTenant(document);
   const { stub } = tenantOf(id);
   const created = await createRpcClient(stub, policyStore).tenantUid(false);
-  const kept = storageKey(id, String(created));
-  const stream = await listenAt(kept);
+  const key = storageKey(id, String(created));
+  const stream = await listenAt(key);
   await createChangeClient(stub).listen(null);
-  const hub = exports.HubObject.getByName(hubName(kept, 0));
+  const hub = exports.HubObject.getByName(hubName(key, 0));
   const instance = await runInDurableObject(hub, (one: object) => {
     // A method of an object's own is none that can be called from elsewhere.
     const shared = Object.getPrototypeOf(one) as { publish: Publish };

@@ -1,5 +1,3 @@
-// A tenant's API keys: made, listed, rotated and revoked, each in force when it is acknowledged.
-
 import { beforeEach, describe, expect, it } from "vitest";
 import { hashToken, keyIdOf } from "../../src/auth/api-key.ts";
 import type { ApiKey, CreatedKey, Infer } from "../../src/admin/contract.ts";

@@ -1,5 +1,3 @@
-// What a tenant's document limits, held wherever it could be passed: by callers, by operators and by the tenant's own tools.
-
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
@@ -93,7 +91,7 @@ describe.each([
     if (era === "2025") expect(status).toBe(200);
   });
 
-  it("lets nobody pass what the Worker allows", async () => {
+  it("cannot exceed the Worker's maximum", async () => {
     const id = await newTenant({ limits: { bodyBytes: 4096 } });
     await prepare(id);
     const strict = { env: { MAX_BODY_BYTES: "2048" } };
@@ -101,7 +99,7 @@ describe.each([
     expect((await send(id, pingOf(3000))).status).toBe(200);
   });
 
-  it("is not told to who may not come in", async () => {
+  it("is not shown to unauthorized callers", async () => {
     const id = await newTenant({ mode: "key", limits: { bodyBytes: 1024 } });
     await prepare(id);
     expect((await send(id, pingOf(5000))).status).toBe(401);
@@ -116,7 +114,7 @@ describe.each([
 });
 
 describe("resources", () => {
-  it("is how many there are, whoever writes them; what is there can be written anew", async () => {
+  it("bounds their number, whoever writes them; an existing one can be replaced", async () => {
     const id = await newTenant({ limits: { resources: 2 } });
     expect(await write(id, "a:1")).toBe("a:1");
     expect((await put(id, "a:2")).status).toBe(201);
@@ -139,7 +137,7 @@ describe("resources", () => {
 });
 
 describe("resourceBytes", () => {
-  it("is how large one may be, whoever writes it", async () => {
+  it("bounds the size of one, whoever writes it", async () => {
     const id = await newTenant({ limits: { resourceBytes: 4 } });
     expect(await write(id, "a:1", "üü")).toBe("a:1");
     expect(await write(id, "a:1", "üüx")).toBe("resource body: at most 4 bytes");

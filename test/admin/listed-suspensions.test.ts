@@ -1,5 +1,3 @@
-// Whether a tenant is suspended, as the list of tenants says: its own object tells the directory, until it has arrived.
-
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { directoryOf } from "../../src/tenants/directory/directory-stub.ts";
@@ -34,8 +32,8 @@ describe("the list of tenants", () => {
   });
 });
 
-describe("a telling", () => {
-  it("that does not arrive is told again", async () => {
+describe("an update of the directory", () => {
+  it("that does not arrive is sent again", async () => {
     const id = await newTenant();
     const tenant = tenantOf(id);
     await onBench(
@@ -57,7 +55,7 @@ describe("a telling", () => {
     expect(await listed(id)).toBe(true);
   });
 
-  it("that comes late undoes no later one, and one of another tenant of the name says nothing", async () => {
+  it("that arrives late does not undo a later one, and one of an earlier tenant of the name is ignored", async () => {
     const id = await newTenant();
     const { entry } = await directoryOf(env, id).lookup(id);
     const created = entry?.created ?? "";

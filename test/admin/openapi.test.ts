@@ -1,5 +1,3 @@
-// The description of the admin API: complete, without loose ends, and true.
-
 import { Validator } from "@cfworker/json-schema";
 import { expect, it } from "vitest";
 import { ROUTES } from "../../src/admin/routes/all-routes.ts";

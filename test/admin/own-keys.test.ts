@@ -1,6 +1,3 @@
-// A customer makes the key that they have anew, with the key itself: nobody else can, no more than once a day, and nobody gets
-// rid of a suspension so.
-
 import { expect, it } from "vitest";
 import { createKey } from "../../src/auth/api-key.ts";
 import type { CreatedKey, Infer } from "../../src/admin/contract.ts";
@@ -90,7 +87,7 @@ it.each([
   expect([answered.status, detailOf(answered)]).toEqual([403, "Suspended: Unpaid"]);
 });
 
-it("rotating is refused where the key is revoked while the body comes", async () => {
+it("rotation is refused if the key is revoked while the body is read", async () => {
   const id = await newTenant({ mode: "key", maxStalenessMs: 300 });
   const { key, token } = await oldKey(id);
   const body = new ReadableStream<Uint8Array>({

@@ -1,4 +1,4 @@
-// Owners' tokens in the Worker's variables: one that could be guessed opens nothing, and whoever set it is told why.
+// An owner token that could be guessed is refused, and the log says why.
 
 import { describe, expect, it } from "vitest";
 import { tokenWeakness } from "../../src/admin/owner-tokens.ts";
@@ -24,7 +24,7 @@ describe.each(VARIABLES)("%s", (variable) => {
     expect(refused.text).not.toContain(token);
   });
 
-  it("that is weak is said to nobody else, and shuts nobody out", async () => {
+  it("that is weak is not shown to others, and does not lock them out", async () => {
     const env = { [variable]: "weak" };
     const other = await ask("GET", "/tenants", { token: "another", env });
     expect([other.status, other.body]).toMatchObject([401, { detail: "The token is not known" }]);
@@ -49,8 +49,8 @@ it("a Worker without ADMIN_TOKEN says how to set it, in the log once and in ever
   const { ADMIN_TOKEN: _none, ...env } = adminEnv;
   for (const headers of [{}, { authorization: "Bearer anything" }]) {
     const response = await app.fetch(new Request(`${ORIGIN}/admin/v1/tenants`, { headers }), env);
-    const said = await response.json<{ detail: string }>();
-    expect([response.status, said.detail]).toEqual([
+    const problem = await response.json<{ detail: string }>();
+    expect([response.status, problem.detail]).toEqual([
       401,
       expect.stringContaining("npx wrangler secret put ADMIN_TOKEN"),
     ]);
@@ -60,7 +60,7 @@ it("a Worker without ADMIN_TOKEN says how to set it, in the log once and in ever
   ]);
 });
 
-it("a token that the README or npm start makes passes, and so do 32 random hexadecimal digits", async () => {
+it("a token as the README or npm start makes it is accepted, and so are 32 random hexadecimal digits", async () => {
   const bytes = (many: number) => [...crypto.getRandomValues(new Uint8Array(many))];
   const base64 = (many: number) => btoa(String.fromCharCode(...bytes(many)));
   const hexadecimal = () => bytes(16).map((byte) => byte.toString(16).padStart(2, "0"));

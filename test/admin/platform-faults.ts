@@ -1,4 +1,4 @@
-// Owns the platform's objects on a bad day: calls to one of them that fail or hang, and counts of calls. Refuses assertions.
+// The platform's objects on a bad day: calls to one of them that fail or hang, and counts of calls.
 
 import { env, exports } from "cloudflare:workers";
 import { onTestFinished } from "vitest";

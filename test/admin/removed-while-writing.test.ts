@@ -1,5 +1,4 @@
-// An operator who is removed while a request of theirs is under way writes nothing with it: whoever was told of the removal
-// sees nothing of them any more. Held against every route that writes, so that a new one is.
+// Every route that writes is tried: a new one, too.
 
 import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";

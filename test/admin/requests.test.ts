@@ -1,5 +1,3 @@
-// What every route shares: how bodies are read, what is said about what cannot be, and what is never said.
-
 import { describe, expect, it } from "vitest";
 import { adminEnv, adminOptions, appOf, ask, newTenant, ORIGIN, ROOT, rules, send } from "../support/workerd/admin.ts";
 
@@ -53,7 +51,7 @@ describe("a JSON body", () => {
     expect((await ask("GET", `/tenants/${id}`)).body).toMatchObject({ revision: 1 });
   });
 
-  it("is not read further than its limit where nobody says how long it is", async () => {
+  it("is not read beyond its limit if it has no length", async () => {
     let sent = 0;
     const endless = new ReadableStream<Uint8Array>({
       pull: (controller) => {
@@ -67,7 +65,7 @@ describe("a JSON body", () => {
 });
 
 describe("a path", () => {
-  it("that is nothing is 404, and under another method 405", async () => {
+  it("that does not exist is 404, and under another method 405", async () => {
     const at = (method: string, path: string) =>
       appOf().fetch(
         new Request(`${ORIGIN}/admin${path}`, { method, headers: { authorization: `Bearer ${ROOT}` } }),
@@ -93,8 +91,8 @@ describe("a path", () => {
 });
 
 describe("a failure inside", () => {
-  const heard: unknown[] = [];
-  const app = appOf({ ...adminOptions, onError: (error) => heard.push(error) });
+  const messages: unknown[] = [];
+  const app = appOf({ ...adminOptions, onError: (error) => messages.push(error) });
   const failing = (error: Error) => ({
     ...adminEnv,
     DirectoryObject: {
@@ -106,7 +104,7 @@ describe("a failure inside", () => {
   const request = () =>
     new Request(`${ORIGIN}/admin/v1/tenants/acme`, { headers: { authorization: `Bearer ${ROOT}`, "cf-ray": "ray-1" } });
 
-  it("tells the caller only an id, by which the Worker's author finds it", async () => {
+  it("shows the caller only an id, by which the Worker's author finds it", async () => {
     const secret = new Error("the password is swordfish");
     const answer = await app.fetch(request(), failing(secret));
     const text = await answer.text();
@@ -117,13 +115,13 @@ describe("a failure inside", () => {
       status: 500,
       requestId: "ray-1",
     });
-    expect(heard).toEqual([secret]);
+    expect(messages).toEqual([secret]);
   });
 
-  it("that is only too much at once asks to come again", async () => {
+  it("of an overload has a Retry-After", async () => {
     const overloaded = Object.assign(new Error("overloaded"), { overloaded: true });
     const answer = await app.fetch(request(), failing(overloaded));
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
-    expect(heard).not.toContain(overloaded);
+    expect(messages).not.toContain(overloaded);
   });
 });

@@ -1,5 +1,5 @@
-// A base is read while a rollout brings a new one, or while another write of the tenant goes on: afterwards no tenant that extends
-// it has what it was. The request is held at each moment at which it calls an object, before the call and after its answer.
+// A base is read during a rollout of it, or during another write to the tenant. The request is held at each call to an
+// object, before the call and after its answer.
 
 import { exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
@@ -58,10 +58,10 @@ function heldAt(moment: number): Held {
   };
 }
 
-type Asked = ReturnType<typeof ask>;
+type SentRequest = ReturnType<typeof ask>;
 
 /** Sends a request, does something else as soon as it is at its moment, and lets it go on. */
-async function beside(held: Held, request: Asked, other: () => Promise<unknown>): Asked {
+async function beside(held: Held, request: SentRequest, other: () => Promise<unknown>): SentRequest {
   await Promise.race([held.reached, request]);
   await other();
   held.release();
@@ -134,7 +134,7 @@ it.each([
   });
 });
 
-it("a use that is settled late takes none of what was written since", async () => {
+it("a late update of a base's uses does not undo later writes", async () => {
   const [first, second] = ["settled-a", "settled-b"];
   for (const base of [first, second]) await ask("PUT", `/bases/${base}`, { json: { title: "old" } });
   await ask("POST", "/tenants", { json: { id: "settled", document: { mode: "open", extends: [first] } } });

@@ -1,5 +1,4 @@
-// Owns making values that a JSON Schema describes, for tests that try everything an API says it takes. Refuses to be
-// exact: most samples are valid, some break a rule that only the API knows, which it must refuse by itself.
+// Makes values that a JSON Schema describes, for tests that try everything an API says it takes.
 
 import {
   array,

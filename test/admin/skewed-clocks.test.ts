@@ -1,5 +1,4 @@
-// Objects whose clock is half a minute ahead of that of the machine that answers, or behind it: what takes something away is
-// acknowledged when the last lease has ended, not when another machine's clock says so.
+// Clocks of objects are half a minute ahead or behind. A withdrawal is acknowledged when the last lease has ended.
 
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -78,7 +77,7 @@ describe.each([30_000, -30_000])("where the tenant's object is %i ms ahead", (ms
     expect(Math.abs(said - Date.now())).toBeLessThan(10_000);
   });
 
-  it("a rollout of a base is done when the last lease has ended, though the platform's clock is another one, too", async () => {
+  it("a rollout of a base is done when the last lease has ended, even if the platform's clock differs, too", async () => {
     const base = `base-${crypto.randomUUID().slice(0, 8)}`;
     await ask("PUT", `/bases/${base}`, { json: { title: "old" } });
     const id = await leased(ms, { extends: [base] });

@@ -1,5 +1,3 @@
-// What is offered in place of a name that is none, and how little is compared for it.
-
 import { expect, test } from "vitest";
 import { suggestName } from "../../src/admin/suggest-name.ts";
 

@@ -1,5 +1,3 @@
-// Suspensions of a tenant, a profile, a principal and a tool: in force when they are acknowledged, and lifted the same way.
-
 import { beforeEach, describe, expect, it } from "vitest";
 import type { SuspensionShape, Infer } from "../../src/admin/contract.ts";
 import { policyStore } from "../../src/tenants/object/policy-store.ts";

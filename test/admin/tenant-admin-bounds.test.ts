@@ -1,5 +1,3 @@
-// What a tenant's own administrator may not do: whatever an operator decided stands, in every way it could be undone.
-
 import { describe, expect, it } from "vitest";
 import { ask, newTenant, operator, rules } from "../support/workerd/admin.ts";
 

@@ -1,5 +1,3 @@
-// What an isolate holds of bodies at a time.
-
 import { afterEach, expect, it, vi } from "vitest";
 import { readUpload } from "../../src/admin/upload.ts";
 import { MAX_RESERVED_BYTES, STALE_AFTER_MS } from "../../src/tenants/cache/memory-budget.ts";
@@ -32,7 +30,7 @@ function requestOf(size: number, fallsSilent?: () => void): Request {
 
 const whole = () => readUpload(requestOf(LIMIT), LIMIT);
 
-it("an upload too many is asked to come again, and comes through when another is done", async () => {
+it("an upload beyond the limit gets a Retry-After, and succeeds when another is done", async () => {
   const uploads = await Promise.all([whole(), whole()]);
   await expect(whole()).rejects.toMatchObject({ key: "busy", about: { headers: { "retry-after": "2" } } });
   uploads[0].release();
@@ -49,7 +47,7 @@ it("a refused upload leaves room for the next", async () => {
   (await whole()).release();
 });
 
-it("uploads whose client is gone without a word leave room after a while", async () => {
+it("uploads of vanished clients free their memory after a while", async () => {
   const started = Date.now();
   for (let at = 0; at < 3; at += 1) {
     await new Promise<void>((resolve) => {

@@ -1,6 +1,3 @@
-// What the admin API says about what it is sent: each broken rule under the path of its member, and the same verdict as the
-// validator of tools, which knows JSON Schema and nothing of the contract.
-
 import { constantFrom, record, sample, type Arbitrary } from "fast-check";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import type { ZodType } from "zod";
@@ -24,7 +21,7 @@ const shapes: readonly (readonly [string, ZodType])[] = ROUTES.flatMap(({ method
   return [[`the path of ${name}`, params] as const, [`the query of ${name}`, query] as const, ...sent];
 });
 
-describe("what is wrong", () => {
+describe("an error", () => {
   const prompt = (content: unknown) => ({ prompts: { p: { messages: [{ role: "user", content }] } } });
 
   it.each<[string, ZodType, unknown, readonly (readonly [string, string])[]]>([
@@ -102,7 +99,7 @@ describe("what is wrong", () => {
         ["colour", "is not known here"],
       ],
     ],
-  ])("with %s is said, and nothing else", (_what, shape, value, said) => {
+  ])("for %s is reported, and nothing else", (_what, shape, value, said) => {
     expect(faults(shape, value)).toEqual(said);
   });
 
@@ -111,7 +108,7 @@ describe("what is wrong", () => {
     expect(faults(Document, { title: "😀".repeat(2001) })).toEqual([["title", "at most 2000 characters"]]);
   });
 
-  it("is said a hundred times and once more, by which an answer knows that there is more of it", () => {
+  it("is reported a hundred and one times at most, by which an answer knows that there are more", () => {
     const unknown = Object.fromEntries(Array.from({ length: 200_000 }, (_, at) => [`k${at}`, 1]));
     const found = faults(NewTenant, { id: "a", document: unknown });
     expect(found).toHaveLength(101);
@@ -126,7 +123,7 @@ describe("what is wrong", () => {
     expect(faults(Document, { tools })).toEqual([["tools", "at most 500 members"]]);
   });
 
-  it("is nothing in a document as large as may be, whose members have no members of their own", () => {
+  it("is absent in a document of the maximum size whose members are empty", () => {
     const many = (count: number, value: unknown) =>
       Object.fromEntries(Array.from({ length: count }, (_none, at) => [`n${at}`, value]));
     const content = { type: "text", text: "x" };
@@ -233,7 +230,7 @@ function spoiled(value: unknown, draw: () => number): unknown {
   return copy;
 }
 
-it("the contract knows the members of a document that the tenant knows", () => {
+it("the contract has the same members of a document as the tenant", () => {
   type Written = Infer<typeof Document> & Infer<typeof BaseDocument>;
   expectTypeOf<keyof TenantDocument>().toEqualTypeOf<keyof Written>();
   expectTypeOf<Written>().toExtend<TenantDocument>();
@@ -269,8 +266,8 @@ describe("every shape of the contract", () => {
       const good = GOOD.get(shape) ?? value;
       for (const one of [good, value, spoiled(good, draw), spoiled(value, draw), spoiled(spoiled(value, draw), draw)]) {
         const valid = violationsOf(one).length === 0;
-        const said = faults(shape, one).filter(([, rule]) => !MORE.some((more) => rule?.includes(more)));
-        expect([said.length === 0, one]).toEqual([valid, one]);
+        const lines = faults(shape, one).filter(([, rule]) => !MORE.some((more) => rule?.includes(more)));
+        expect([lines.length === 0, one]).toEqual([valid, one]);
         verdicts.add(valid);
       }
     }

@@ -1,4 +1,4 @@
-// Access that is taken away is gone when the operator is told so: for every member of a document that can take it.
+// Every member of a document that can withdraw access: access is gone when the answer comes.
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -33,60 +33,60 @@ interface Way {
   readonly before?: TenantDocument;
   readonly after: TenantDocument;
   readonly profile?: "p";
-  readonly asked: readonly [method: string, params: object];
+  readonly request: readonly [method: string, params: object];
 }
 
 const WAYS: readonly Way[] = [
-  { what: "a tool is switched off", after: { tools: { add: { enabled: false } } }, asked: call("add") },
-  { what: "a pattern of tools is switched off", after: { tools: { "a*": { enabled: false } } }, asked: call("add") },
+  { what: "a tool is switched off", after: { tools: { add: { enabled: false } } }, request: call("add") },
+  { what: "a pattern of tools is switched off", after: { tools: { "a*": { enabled: false } } }, request: call("add") },
   {
     what: "a profile denies a tool",
     after: { profiles: { p: { tools: { deny: ["add"] } } } },
     profile: "p",
-    asked: call("add"),
+    request: call("add"),
   },
   {
     what: "a profile allows others",
     after: { profiles: { p: { tools: { allow: ["wipe"] } } } },
     profile: "p",
-    asked: call("add"),
+    request: call("add"),
   },
   {
     what: "a profile denies what it renames",
     after: { profiles: { p: { tools: { rename: { add: { name: "sum" } }, deny: ["add"] } } } },
     profile: "p",
-    asked: call("add"),
+    request: call("add"),
   },
   {
     what: "what was renamed is denied",
     before: { profiles: { p: { tools: { rename: { add: { name: "sum" } } } } } },
     after: { profiles: { p: { tools: { rename: { add: { name: "sum" } }, deny: ["add"] } } } },
     profile: "p",
-    asked: call("sum"),
+    request: call("sum"),
   },
-  { what: "a profile is gone", after: { profiles: {} }, profile: "p", asked: call("add") },
-  { what: "search is switched off", before: { search: true }, after: {}, asked: call("search") },
+  { what: "a profile is gone", after: { profiles: {} }, profile: "p", request: call("add") },
+  { what: "search is switched off", before: { search: true }, after: {}, request: call("search") },
   {
     what: "search of a profile is switched off",
     before: { search: true },
     after: { search: true, profiles: { p: { search: false } } },
     profile: "p",
-    asked: ["tools/call", { name: "search", arguments: { query: "a" } }],
+    request: ["tools/call", { name: "search", arguments: { query: "a" } }],
   },
-  { what: "a prompt of the document is gone", before: { prompts: { own: hello } }, after: {}, asked: get("own") },
+  { what: "a prompt of the document is gone", before: { prompts: { own: hello } }, after: {}, request: get("own") },
   {
     what: "a profile denies a prompt",
     after: { profiles: { p: { prompts: { deny: ["*"] } } } },
     profile: "p",
-    asked: get("hello"),
+    request: get("hello"),
   },
-  { what: "the tenant wants a key", after: { mode: "key" }, asked: call("add") },
+  { what: "the tenant wants a key", after: { mode: "key" }, request: call("add") },
 ];
 
 const OPEN: TenantDocument = { mode: "open", maxStalenessMs: 300, profiles: { p: {} } };
 
 describe("access that is taken away", () => {
-  it.each(WAYS)("is gone when acknowledged: $what", async ({ before, after, profile, asked: [method, params] }) => {
+  it.each(WAYS)("is gone when acknowledged: $what", async ({ before, after, profile, request: [method, params] }) => {
     const id = await newTenant({ ...OPEN, ...before });
     const path = profile === undefined ? id : `${id}/${profile}`;
     const arguments_ = method === "tools/call" ? { arguments: { query: "a" } } : {};

@@ -1,5 +1,3 @@
-// Tools that are listed under another name than policy has for them, because clients would refuse that one.
-
 import { describe, expect, it } from "vitest";
 import type { RequestScope } from "../../src/handlers/request-scope.ts";
 import { defineTool } from "../../src/handlers/tool.ts";
@@ -46,8 +44,8 @@ function look({ profiles = {}, retired = [], own = [], ...seen }: Looked): View 
     templates: [],
   };
   const policy = { document: { profiles: { p: profiles } }, suspensions: [], deprecatedNames: retired };
-  const offer = createTenantCatalog(catalog, createManagedTenant("demo"), { policy, version: 1 }, [source]);
-  return createView(offer, { profile: "p", scopes: undefined, ...seen });
+  const tenantCatalog = createTenantCatalog(catalog, createManagedTenant("demo"), { policy, version: 1 }, [source]);
+  return createView(tenantCatalog, { profile: "p", scopes: undefined, ...seen });
 }
 
 const namesOf = ({ tools }: View) => tools.map(({ wire }) => wire.name);

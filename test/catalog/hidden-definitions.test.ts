@@ -1,5 +1,3 @@
-// Who is shown what by an author's predicates, where what they look at cannot be read.
-
 import { expect, it } from "vitest";
 import { ANONYMOUS } from "../../src/auth/principal.ts";
 import { createTypedConfig } from "../../src/handlers/typed-config.ts";

@@ -1,5 +1,4 @@
-// A list is encoded once for a view and a revision, however often it is asked for: shown through the Worker's own entry,
-// because the parts alone once hid that each request made a new key.
+// Checked through the Worker's entry: in the parts alone, a new key for each request was not seen.
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";

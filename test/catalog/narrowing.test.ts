@@ -1,5 +1,3 @@
-// What a person left out when they let a client in is as if it were not there, under whichever name.
-
 import { describe, expect, it } from "vitest";
 import { defineTool } from "../../src/handlers/tool.ts";
 import { createView, type ViewOptions, type View } from "../../src/catalog/view.ts";
@@ -25,8 +23,8 @@ function narrowed(
   retired: DeprecatedName[] = [],
 ): View {
   const policy = { document: { profiles: { p: profile } }, suspensions: [], deprecatedNames: retired };
-  const offer = createTenantCatalog(CATALOG, createManagedTenant("demo"), { policy, version: 1 });
-  return createView(offer, { profile: "p", scopes: undefined, restrictions: narrowing });
+  const tenantCatalog = createTenantCatalog(CATALOG, createManagedTenant("demo"), { policy, version: 1 });
+  return createView(tenantCatalog, { profile: "p", scopes: undefined, restrictions: narrowing });
 }
 
 const namesOf = ({ tools }: View) => tools.map(({ wire }) => wire.name);
@@ -37,7 +35,7 @@ function toolOf(view: View, name: string): string | undefined {
   return found === undefined || isFailure(found) ? undefined : found.target.name;
 }
 
-describe("what a person left out when they let a client in", () => {
+describe("tools that a person deselected at consent", () => {
   it.each([
     { what: "a tool by name", narrowing: { deny: ["wipe"] }, left: ["add", "greet"] },
     { what: "everything but some", narrowing: { deny: [], allow: ["greet"] }, left: ["greet"] },
@@ -74,7 +72,7 @@ describe("what a person left out when they let a client in", () => {
     expect(toolOf(narrowed(undefined, { tools: { rename } }, [old]), "wipe")).toBe("wipe");
   });
 
-  it("takes no other tool along whose own name was given to one that was chosen", () => {
+  it("do not hide another tool whose own name was given to a selected one", () => {
     const rename = { add: { name: "wipe" } };
     const view = narrowed({ deny: [], allow: ["wipe"] }, { tools: { rename } });
     expect(view.tools.map(({ target }) => target.name)).toEqual(["add"]);

@@ -1,5 +1,3 @@
-// What sources are told of one stream: an interest for as long as it lasts, and none after it was left.
-
 import { expect, it } from "vitest";
 import { SourceSubscriptions } from "../../src/catalog/source-subscriptions.ts";
 import type { RequestScope } from "../../src/handlers/request-scope.ts";
@@ -38,7 +36,7 @@ it("an interest begins with what a stream wants, follows what it wants next, and
   expect(open.size).toBe(0);
 });
 
-it("an interest begins nothing after its end, whoever learns late what the stream wanted", () => {
+it("an interest subscribes nothing after its end, even if the stream's filter arrives late", () => {
   const { open, source } = listening();
   const interests = new SourceSubscriptions();
   interests.setSources([source], HOST);

@@ -1,6 +1,3 @@
-// Templates that list: one list with what is in code and what is stored, whatever the author's function gives, and however
-// long it takes.
-
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   defineResource,
@@ -18,7 +15,7 @@ import { createManagedTenant } from "../../src/tenants/document/tenant-definitio
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
 import { ANONYMOUS, workerPrincipal } from "../../src/auth/principal.ts";
 import type { RequestScope } from "../../src/handlers/request-scope.ts";
-import { callOf, hostOf } from "../support/workerd/calls.ts";
+import { callOf, requestScopeOf } from "../support/workerd/calls.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 
 const ticket = (id: number) => ({ uri: `ticket:${String(id).padStart(3, "0")}`, name: `Ticket ${id}` });
@@ -46,11 +43,15 @@ async function serve({ as, listed, document = {}, stored = [], held = [] }: Serv
     scopes: undefined,
   });
   const errors: string[] = [];
-  const host = hostOf(tenant, { ...as, access: view, hooks: { onError: (error) => errors.push(String(error)) } });
-  for (const uri of stored) await host.resources().write({ uri, name: uri, text: "stored" });
-  const backend = new ViewRequestHandlers(view, host);
+  const requestScope = requestScopeOf(tenant, {
+    ...as,
+    access: view,
+    hooks: { onError: (error) => errors.push(String(error)) },
+  });
+  for (const uri of stored) await requestScope.resources().write({ uri, name: uri, text: "stored" });
+  const handlers = new ViewRequestHandlers(view, requestScope);
   const page = async (cursor?: string) => {
-    const found = await backend.listResources(cursor, callOf({ method: "resources/list" }));
+    const found = await handlers.listResources(cursor, callOf({ method: "resources/list" }));
     if (isFailure(found)) throw new Error(found.message);
     return found;
   };
@@ -67,7 +68,7 @@ async function serve({ as, listed, document = {}, stored = [], held = [] }: Serv
     }
     return { uris, sizes, missing };
   };
-  const read = (uri: string) => backend.readResource({ uri, asked: uri }, callOf({ method: "resources/read" }));
+  const read = (uri: string) => handlers.readResource({ uri, asked: uri }, callOf({ method: "resources/read" }));
   return { page, all, read, errors };
 }
 
@@ -89,34 +90,34 @@ describe("a template that lists", () => {
     },
   );
 
-  it("is handed a cursor that it made for another caller, or in another profile, from nobody", async () => {
-    const asked: unknown[] = [];
+  it("never gets a cursor that it made for another caller or in another profile", async () => {
+    const requests: unknown[] = [];
     const listed = template(({ cursor }, { principal }) => {
-      asked.push([cursor, principal.id]);
+      requests.push([cursor, principal.id]);
       return { resources: [ticket(1)], nextCursor: `tickets of ${principal.id} ${String(cursor?.length)}` };
     });
     const [ann, bob] = [workerPrincipal("ann"), workerPrincipal("bob")];
     const hers = await serve({ as: { principal: ann }, listed: [listed] });
     const { nextCursor } = await hers.page();
     const others = [{ principal: bob }, { principal: ANONYMOUS }, { principal: ann, profile: "narrow" }];
-    asked.length = 0;
+    requests.length = 0;
     for (const as of others)
       await expect((await serve({ as, listed: [listed] })).page(nextCursor)).rejects.toThrow("cursor");
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
     expect((await hers.page(nextCursor)).items.length).toBeGreaterThan(0);
   });
 
   it("is asked with its own cursor, page by page", async () => {
-    const asked: unknown[] = [];
+    const requests: unknown[] = [];
     const list: TemplateLister = (page) => {
-      asked.push(page);
+      requests.push(page);
       const from = Number(page.cursor ?? 0);
       const resources = tickets(25).slice(from, from + 10);
       return from + 10 < 25 ? { resources, nextCursor: String(from + 10) } : { resources };
     };
     const { all } = await serve({ listed: [template(list)], stored: ["note:stored"] });
     expect((await all()).uris).toEqual([...uris(25), "note:stored"]);
-    expect(asked).toEqual([{ limit: 100 }, { limit: 100, cursor: "10" }, { limit: 100, cursor: "20" }]);
+    expect(requests).toEqual([{ limit: 100 }, { limit: 100, cursor: "10" }, { limit: 100, cursor: "20" }]);
   });
 
   it("describes what it lists, and says nothing else that an author may have there", async () => {
@@ -223,20 +224,20 @@ describe("a template that lists slowly", () => {
   });
 
   it("keeps a page no longer than fifteen seconds, however many there are", async () => {
-    let asked = 0;
+    let requestCount = 0;
     const slow: TemplateLister = () => {
-      asked += 1;
+      requestCount += 1;
       return new Promise(() => {});
     };
     const many = ["a", "b", "c", "d", "e", "f"].map((scheme) => template(slow, { uriTemplate: `${scheme}:{id}` }));
     const { page } = await serve({ listed: many, held: ["note:held"] });
     const paging = page();
     for (let turn = 1; turn <= 3; turn += 1) {
-      await vi.waitFor(() => expect(asked).toBeGreaterThanOrEqual(Math.min(turn, 2)));
+      await vi.waitFor(() => expect(requestCount).toBeGreaterThanOrEqual(Math.min(turn, 2)));
       await vi.advanceTimersByTimeAsync(5000);
     }
     const found = await paging;
-    expect(asked).toBeLessThanOrEqual(3);
+    expect(requestCount).toBeLessThanOrEqual(3);
     expect(found.items.map(({ uri }) => uri)).toEqual(["note:held"]);
     expect(found.meta?.[MISSING_KEY]).toHaveLength(6);
   });
@@ -244,17 +245,17 @@ describe("a template that lists slowly", () => {
 
 it.each(['"', "\\", "\u0001", "\ud800", "é", "語"])("a cursor of 4096 times %j leads on", async (character) => {
   const cursor = character.repeat(4096);
-  const asked: unknown[] = [];
+  const requests: unknown[] = [];
   const list: TemplateLister = (page) => {
-    asked.push(page.cursor);
+    requests.push(page.cursor);
     return page.cursor === undefined ? { resources: [ticket(1)], nextCursor: cursor } : { resources: [ticket(2)] };
   };
   const { all } = await serve({ listed: [template(list)] });
   expect((await all()).uris).toEqual(["ticket:001", "ticket:002"]);
-  expect(asked).toEqual([undefined, cursor]);
+  expect(requests).toEqual([undefined, cursor]);
 });
 
-it("what an author lists for who called, and a page that only they can go on from, are for no cache that others share", async () => {
+it("resources listed for one caller, and pages with a cursor of theirs, are not cached for others", async () => {
   const { nextCursor, cacheScope } = await (await serve({ listed: [template(() => ({ resources: [] }))] })).page();
   expect([nextCursor, cacheScope]).toEqual([undefined, "private"]);
   const stored = Array.from({ length: 101 }, (_none, at) => `note:${at}`);

@@ -1,5 +1,3 @@
-// The sources that every tenant has, held against what a source promises: code, and what is stored.
-
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { definePrompt } from "../../src/handlers/prompt.ts";
@@ -13,7 +11,7 @@ import { createResourceStore } from "../../src/resources/resource-store.ts";
 import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { createManagedTenant } from "../../src/tenants/document/tenant-definition.ts";
 import { sourceContract } from "../contract/source-contract.ts";
-import { callOf, hostOf } from "../support/workerd/calls.ts";
+import { callOf, requestScopeOf } from "../support/workerd/calls.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 
 const CATALOG = {
@@ -32,7 +30,7 @@ sourceContract("code", async () => {
   const tenant = freshTenant();
   return {
     make: () => createCodeSource(CATALOG, createManagedTenant(tenant.id), new Set()),
-    host: hostOf(tenant),
+    host: requestScopeOf(tenant),
     call: callOf,
   };
 });
@@ -47,7 +45,7 @@ sourceContract("what is stored", async () => {
   const uris = Array.from({ length: 23 }, (_none, at) => `note:${String(at).padStart(2, "0")}`);
   await Promise.all(uris.map((uri) => store.write({ uri, name: uri, text: uri })));
   const prompts = { daily: { messages: [{ role: "user", content: { type: "text", text: "Hi" } }] } } as const;
-  return { make: () => createStoredSource({ prompts }), host: hostOf(tenant), call: callOf };
+  return { make: () => createStoredSource({ prompts }), host: requestScopeOf(tenant), call: callOf };
 });
 
 it("a prompt of the document that its arguments would make too large is refused before it is written", async () => {
@@ -56,7 +54,7 @@ it("a prompt of the document that its arguments would make too large is refused 
     long: { arguments: [{ name: "a" }], messages: [{ role: "user", content: { type: "text", text } }] },
   } as const;
   const [prompt] = createStoredSource({ prompts }).prompts;
-  const host = hostOf(freshTenant());
+  const host = requestScopeOf(freshTenant());
   const get = (a: string) => prompt?.get({ a }, callOf({ method: "prompts/get" }), host);
   expect(await get("x")).toMatchObject({ kind: "complete" });
   await expect((async () => get("x".repeat(10_000)))()).resolves.toMatchObject({
@@ -65,15 +63,15 @@ it("a prompt of the document that its arguments would make too large is refused 
   });
 });
 
-describe("a tenant's offer", () => {
+describe("a tenant's catalog", () => {
   it("has a prompt of its document in the place of one in code, and what features bring after its own", () => {
     const document = { prompts: { p: { messages: [] } } };
     const policy = { document, suspensions: [], deprecatedNames: [] };
     const further = createCodeSource({ ...CATALOG, tools: [] }, createManagedTenant("t"), new Set());
-    const offer = createTenantCatalog(CATALOG, createManagedTenant("t"), { policy, version: 1 }, [
+    const tenantCatalog = createTenantCatalog(CATALOG, createManagedTenant("t"), { policy, version: 1 }, [
       { ...further, id: "further" },
     ]);
-    expect(offer.sources.map(({ id, prompts }) => [id, prompts.map(({ name }) => name)])).toEqual([
+    expect(tenantCatalog.sources.map(({ id, prompts }) => [id, prompts.map(({ name }) => name)])).toEqual([
       ["code", []],
       ["stored", ["p"]],
       ["further", ["p"]],

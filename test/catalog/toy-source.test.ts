@@ -1,5 +1,5 @@
-// A third source beside code and storage, as a feature brings one: a tool, a prompt, a template and a shelf whose list fails.
-// Everything that a tenant's own things can is done with it, and nothing in the Worker knows that it is there.
+// A source as a feature brings one, which nothing in the Worker knows: a tool, a prompt, a template and a resource list
+// that fails.
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -15,7 +15,7 @@ import { sourceContract } from "../contract/source-contract.ts";
 import { callOf } from "../support/workerd/calls.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 
-const heard: string[] = [];
+const requests: string[] = [];
 
 const shout: ServedTool = {
   name: "shout",
@@ -45,8 +45,8 @@ const toy: Source<unknown> = {
   ],
   shelf: { list: () => Promise.reject(new Error("the toys are away")), read: async () => undefined },
   interest: ({ uris }: NotificationFilter) => {
-    heard.push(`begins ${uris.join()}`);
-    return () => heard.push("ends");
+    requests.push(`begins ${uris.join()}`);
+    return () => requests.push("ends");
   },
 };
 
@@ -143,9 +143,9 @@ describe("a source that a feature brings", () => {
     });
   });
 
-  it("is told while somebody listens, and when they end", async () => {
+  it("is notified while a stream is open, and when it ends", async () => {
     const id = await made();
-    heard.length = 0;
+    requests.length = 0;
     const ctx = createExecutionContext();
     const _meta = {
       "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -163,14 +163,14 @@ describe("a source that a feature brings", () => {
       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "subscriptions/listen", params: { notifications, _meta } }),
     });
     const { body } = await worker.fetch(request, env, ctx);
-    expect(heard).toEqual(["begins toy:red"]);
+    expect(requests).toEqual(["begins toy:red"]);
     await body?.cancel();
-    expect(heard).toEqual(["begins toy:red", "ends"]);
+    expect(requests).toEqual(["begins toy:red", "ends"]);
     await waitOnExecutionContext(ctx);
   });
 });
 
-describe("a source whose shelf cannot be read", () => {
+describe("a source whose resource list cannot be read", () => {
   const away: Source<unknown> = {
     ...toy,
     id: "away",

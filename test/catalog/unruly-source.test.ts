@@ -1,5 +1,4 @@
-// Sources of features that do not keep what a source promises: they take no name and no place that is not theirs, and what
-// they offer beside that is served.
+// Sources that break the contract of sources.
 
 import { describe, expect, it } from "vitest";
 import { defineTool } from "../../src/handlers/tool.ts";
@@ -12,7 +11,7 @@ import type { ServedPrompt, ServedTool, ResourcePage, Source } from "../../src/p
 import { createManagedTenant } from "../../src/tenants/document/tenant-definition.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
 import type { DeprecatedName } from "../../src/tenants/object/policy-records.ts";
-import { callOf, hostOf } from "../support/workerd/calls.ts";
+import { callOf, requestScopeOf } from "../support/workerd/calls.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 
 const own = defineTool({ name: "note_delete", description: "The author's.", handler: () => "own" });
@@ -52,16 +51,16 @@ function look(
 ) {
   const tenant = freshTenant();
   const policy = { document, suspensions: [], deprecatedNames: retired };
-  const offer = createTenantCatalog(
+  const tenantCatalog = createTenantCatalog(
     { ...CATALOG, tools: [own] },
     createManagedTenant(tenant.id),
     { policy, version: 1 },
     further,
   );
-  const view = createView(offer, { profile: null, scopes: undefined });
+  const view = createView(tenantCatalog, { profile: null, scopes: undefined });
   const errors: unknown[] = [];
-  const host = hostOf(tenant, { access: view, hooks: { onError: (error) => errors.push(error) } });
-  return { view, backend: new ViewRequestHandlers(view, host), errors };
+  const host = requestScopeOf(tenant, { access: view, hooks: { onError: (error) => errors.push(error) } });
+  return { view, handlers: new ViewRequestHandlers(view, host), errors };
 }
 
 describe("a name", () => {
@@ -77,7 +76,7 @@ describe("a name", () => {
     expect(look([zz]).view.prompts.map(({ wire }) => wire.name)).toEqual(["pp"]);
   });
 
-  it("that an operator switched off is nobody's", () => {
+  it("that an operator switched off is not taken by another source", () => {
     const off = { tools: { note_delete: { enabled: false } } };
     expect(listed(off).map(([name]) => name)).toEqual(["zz"]);
     expect(look([zz], off).view.tool("note_delete", 0)).toBeUndefined();
@@ -94,8 +93,8 @@ describe("a name", () => {
     const held = [{ uri: "toy:a", wire: { uri: "secret:a", name: "a" }, read }];
     const page: ResourcePage = { items: [{ uri: "toy:b", wire: { uri: "secret:b", name: "b" } }] };
     const shelf = { list: async () => page, read: async () => undefined };
-    const { backend } = look([source({ resources: held, shelf })]);
-    expect(await backend.listResources(undefined, callOf())).toMatchObject({
+    const { handlers } = look([source({ resources: held, shelf })]);
+    expect(await handlers.listResources(undefined, callOf())).toMatchObject({
       items: [{ uri: "toy:a" }, { uri: "toy:b" }],
     });
   });
@@ -106,16 +105,16 @@ describe("an id", () => {
     const first = source({ tools: [disguised("first", "first")] });
     const second = source({ tools: [disguised("second", "second")], instructions: "Mine." });
     const code = source({ id: "code", tools: [disguised("third", "third")] });
-    const { view, backend } = look([first, second, code]);
+    const { view, handlers } = look([first, second, code]);
     expect(view.tools.map(({ wire }) => wire.name)).toEqual(["note_delete", "first"]);
     expect(view.instructions).toBeUndefined();
     const missing = ["further", "code"].map((id) => ({ source: id, why: "another source has the same id" }));
     expect(view.meta).toEqual({ [MISSING_KEY]: missing });
-    expect(await backend.listResources(undefined, callOf())).toMatchObject({ meta: { [MISSING_KEY]: missing } });
+    expect(await handlers.listResources(undefined, callOf())).toMatchObject({ meta: { [MISSING_KEY]: missing } });
   });
 });
 
-describe("a shelf that gives more than it is asked for", () => {
+describe("a resource list that returns more than it is asked for", () => {
   const items = (scheme: string, count: number) =>
     Array.from({ length: count }, (_none, at) => ({
       uri: `${scheme}:${at}`,
@@ -125,8 +124,8 @@ describe("a shelf that gives more than it is asked for", () => {
     source({ id, shelf: { list: async () => ({ items: found }), read: async () => undefined } });
 
   it.each([101, 5000])("is left out and named, and the others are listed: %i at once", async (count) => {
-    const { backend, errors } = look([shelfOf("big", items("big", count)), shelfOf("small", items("small", 100))]);
-    const page = await backend.listResources(undefined, callOf());
+    const { handlers, errors } = look([shelfOf("big", items("big", count)), shelfOf("small", items("small", 100))]);
+    const page = await handlers.listResources(undefined, callOf());
     if (isFailure(page)) throw new Error(page.message);
     expect(page.items.map(({ uri }) => uri)).toEqual(items("small", 100).map(({ uri }) => uri));
     expect(page.meta).toEqual({ [MISSING_KEY]: [{ source: "big", why: "its resources could not be listed" }] });

@@ -1,5 +1,3 @@
-// A tenant's own things as a backend: the contract of all backends, and what is special where code and storage meet.
-
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { ViewRequestHandlers } from "../../src/catalog/view-request-handlers.ts";
@@ -21,8 +19,8 @@ import { createTenantCatalog } from "../../src/catalog/tenant-catalog.ts";
 import { createRpcClient } from "../../src/tenants/object/store.ts";
 import type { RequestHandlers, CallablePrompt, CallableTool } from "../../src/protocol/request-handlers.ts";
 import { isFailure } from "../../src/protocol/methods/params.ts";
-import { backendContract } from "../contract/backend-contract.ts";
-import { callOf, hostOf, RecordingSink } from "../support/workerd/calls.ts";
+import { requestHandlersContract } from "../contract/request-handlers-contract.ts";
+import { callOf, requestScopeOf, RecordingSink } from "../support/workerd/calls.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 
 function serve(catalog: Partial<Catalog>, hooks: Hooks = {}) {
@@ -35,7 +33,7 @@ function serve(catalog: Partial<Catalog>, hooks: Hooks = {}) {
     resources: [],
     ...catalog,
   };
-  const host = hostOf(tenant, { hooks });
+  const host = requestScopeOf(tenant, { hooks });
   const store = createResourceStore({
     storageKey: tenant.id,
     content: createRpcClient(tenant.content, contentStore),
@@ -46,19 +44,19 @@ function serve(catalog: Partial<Catalog>, hooks: Hooks = {}) {
     profile: null,
     scopes: undefined,
   });
-  return { backend: new ViewRequestHandlers(view, host), store };
+  return { handlers: new ViewRequestHandlers(view, host), store };
 }
 
 /** The tool `t`. */
-function toolOf(backend: RequestHandlers): CallableTool {
-  const found = backend.tool("t");
+function toolOf(handlers: RequestHandlers): CallableTool {
+  const found = handlers.tool("t");
   if (!found || isFailure(found)) throw new Error("there is no such tool");
   return found;
 }
 
 /** The prompt `p`. */
-function promptOf(backend: RequestHandlers): CallablePrompt {
-  const found = backend.prompt("p");
+function promptOf(handlers: RequestHandlers): CallablePrompt {
+  const found = handlers.prompt("p");
   if (!found || isFailure(found)) throw new Error("there is no such prompt");
   return found;
 }
@@ -66,7 +64,7 @@ function promptOf(backend: RequestHandlers): CallablePrompt {
 const people = ["Ada", "Alan", "Grace"];
 const numbered = (count: number) => Array.from({ length: count }, (_, at) => `note:${String(at).padStart(3, "0")}`);
 
-backendContract("content", async () => {
+requestHandlersContract("content", async () => {
   const tools = [
     defineTool({
       name: "echo",
@@ -93,11 +91,11 @@ backendContract("content", async () => {
     ...inCode.map((uri) => defineResource({ uri, name: uri, text: texts.get(uri) ?? "" })),
     defineTemplate({ uriTemplate: "note:{number}", name: "notes" }),
   ];
-  const { backend, store } = serve({ tools, prompts: [greet], resources });
+  const { handlers, store } = serve({ tools, prompts: [greet], resources });
   await Promise.all(stored.map((uri) => store.write({ uri, name: uri, text: texts.get(uri) ?? "" })));
   await store.write({ uri: "bytes:a", name: "bytes", blob: Uint8Array.of(0, 255) });
   return {
-    backend,
+    handlers,
     call: callOf,
     sink: () => new RecordingSink(),
     tools: { echo: "echo", broken: "broken", endless: "endless" },
@@ -114,7 +112,7 @@ describe("resources in code and in storage", () => {
     "are listed once each: %i in code, %i stored",
     async (code, stored) => {
       const uris = numbered(code + stored);
-      const { backend, store } = serve({
+      const { handlers, store } = serve({
         resources: uris.slice(0, code).map((uri) => defineResource({ uri, name: uri, text: "" })),
       });
       await Promise.all(uris.slice(code).map((uri) => store.write({ uri, name: uri, text: "same" })));
@@ -122,7 +120,7 @@ describe("resources in code and in storage", () => {
       const lengths: number[] = [];
       let cursor: string | undefined;
       do {
-        const page = await backend.listResources(cursor, callOf());
+        const page = await handlers.listResources(cursor, callOf());
         if (!("items" in page)) throw new Error(page.message);
         listed.push(...page.items.map(({ uri }) => uri));
         lengths.push(page.items.length);
@@ -135,8 +133,8 @@ describe("resources in code and in storage", () => {
   );
 
   it("are read from code first, then from storage, then through a template", async () => {
-    const read = (uri: string) => backend.readResource({ uri, asked: uri }, callOf({ method: "resources/read" }));
-    const { backend, store } = serve({
+    const read = (uri: string) => handlers.readResource({ uri, asked: uri }, callOf({ method: "resources/read" }));
+    const { handlers, store } = serve({
       resources: [
         defineResource({ uri: "note:code", name: "c", text: "code" }),
         defineTemplate({
@@ -155,11 +153,11 @@ describe("resources in code and in storage", () => {
   });
 
   it("have nothing to complete, however their URI is written", async () => {
-    const { backend } = serve({
+    const { handlers } = serve({
       resources: [defineResource({ uri: "HTTPS://Example.com/%7Ea", name: "a", text: "" })],
     });
     const complete = (uri: string) =>
-      backend.complete({ ref: { type: "resource", uri }, name: "x", value: "", known: {} }, callOf());
+      handlers.complete({ ref: { type: "resource", uri }, name: "x", value: "", known: {} }, callOf());
     for (const uri of ["https://example.com/~a", "https://EXAMPLE.com/%7ea"]) expect(await complete(uri)).toEqual([]);
     for (const uri of ["https://example.com/~b", "no uri"]) {
       expect(await complete(uri)).toMatchObject({ error: "invalidParams" });
@@ -169,11 +167,11 @@ describe("resources in code and in storage", () => {
   it("do not tell a client why one could not be read, only the operator", async () => {
     const errors: unknown[] = [];
     const secret = new Error("postgres://user:password@host");
-    const { backend } = serve(
+    const { handlers } = serve(
       { resources: [defineResource({ uri: "note:a", name: "a", read: () => Promise.reject(secret) })] },
       { onError: (error) => errors.push(error) },
     );
-    const outcome = await backend.readResource(
+    const outcome = await handlers.readResource(
       { uri: "note:a", asked: "note:a" },
       callOf({ method: "resources/read" }),
     );
@@ -203,7 +201,7 @@ describe("a tenant's view", () => {
     return createView(createTenantCatalog(whole, acme, { policy, version: 1 }), { profile: null, scopes: undefined });
   };
 
-  it("has everything when nothing is said", () => {
+  it("has everything by default", () => {
     const view = seen({});
     expect([view.tools.length, view.prompts.length, view.resources.length, view.templates.length]).toEqual([
       3, 2, 2, 1,
@@ -240,9 +238,9 @@ describe("a hook that refuses", () => {
   const tools = [defineTool({ name: "t", handler: () => "secret" })];
   const prompts = [definePrompt({ name: "p", handler: () => "secret" })];
 
-  it("is asked once about everything that is called or read, and what it says is all that goes out", async () => {
+  it("runs once for each call or read, and its error is all that the client gets", async () => {
     const seen: string[] = [];
-    const { backend, store } = serve(
+    const { handlers, store } = serve(
       { resources, tools, prompts },
       {
         beforeCall: ({ name }) => {
@@ -254,10 +252,10 @@ describe("a hook that refuses", () => {
     await store.write({ uri: "stored:x", name: "x", text: "secret" });
     const call = callOf();
     const outcomes = [
-      await toolOf(backend).call({}, call),
-      await promptOf(backend).get({}, call),
+      await toolOf(handlers).call({}, call),
+      await promptOf(handlers).get({}, call),
       ...(await Promise.all(
-        ["code:x", "made:1", "stored:x"].map((uri) => backend.readResource({ uri, asked: uri }, call)),
+        ["code:x", "made:1", "stored:x"].map((uri) => handlers.readResource({ uri, asked: uri }, call)),
       )),
     ];
     for (const outcome of outcomes) {
@@ -269,7 +267,7 @@ describe("a hook that refuses", () => {
 });
 
 describe("what goes wrong in a handler", () => {
-  it("is not told when a prompt fails, because its text may hold what the prompt read", async () => {
+  it("is not shown for a failing prompt, because its text may contain what the prompt read", async () => {
     const errors: unknown[] = [];
     const failing = definePrompt({
       name: "p",
@@ -277,15 +275,15 @@ describe("what goes wrong in a handler", () => {
         throw new Error("https://user:token@example.com");
       },
     });
-    const { backend } = serve({ prompts: [failing] }, { onError: (error) => errors.push(error) });
-    const outcome = await promptOf(backend).get({}, callOf());
+    const { handlers } = serve({ prompts: [failing] }, { onError: (error) => errors.push(error) });
+    const outcome = await promptOf(handlers).get({}, callOf());
     expect(JSON.stringify(outcome)).not.toContain("token");
     expect(errors).toHaveLength(1);
   });
 
-  it("costs nobody the result when it is the afterCall hook", async () => {
+  it("in the afterCall hook does not lose the result", async () => {
     const errors: unknown[] = [];
-    const { backend } = serve(
+    const { handlers } = serve(
       { tools: [defineTool({ name: "t", handler: () => "done" })] },
       {
         afterCall: () => {
@@ -294,27 +292,27 @@ describe("what goes wrong in a handler", () => {
         onError: (error) => errors.push(error),
       },
     );
-    expect(JSON.stringify(await toolOf(backend).call({}, callOf()))).toContain("done");
+    expect(JSON.stringify(await toolOf(handlers).call({}, callOf()))).toContain("done");
     expect(errors).toHaveLength(1);
   });
 });
 
 describe("arguments", () => {
-  it("of more values than a schema should be asked about are refused before it is", async () => {
+  it("of too many values are refused before the schema validates them", async () => {
     const greedy = defineTool({ name: "t", input: { type: "object", properties: {} }, handler: () => "ran" });
-    const { backend } = serve({ tools: [greedy] });
+    const { handlers } = serve({ tools: [greedy] });
     const many = { list: Array.from({ length: 20_000 }, () => 0) };
-    expect(await toolOf(backend).call(many, callOf())).toMatchObject({ kind: "invalidArguments" });
-    expect(await toolOf(backend).call({ list: many.list.slice(5) }, callOf())).toMatchObject({ kind: "complete" });
+    expect(await toolOf(handlers).call(many, callOf())).toMatchObject({ kind: "invalidArguments" });
+    expect(await toolOf(handlers).call({ list: many.list.slice(5) }, callOf())).toMatchObject({ kind: "complete" });
   });
 });
 
 describe("an output", () => {
-  it("is held against its schema as it is sent, without the defaults that would mend it", async () => {
+  it("is validated as it is sent, without the schema's defaults", async () => {
     const output = { type: "object", properties: { a: { type: "number", default: 1 } }, required: ["a"] };
-    const { backend } = serve({
+    const { handlers } = serve({
       tools: [defineTool({ name: "t", output, handler: () => ({ structuredContent: {} }) })],
     });
-    expect(await toolOf(backend).call({}, callOf())).toMatchObject({ result: { isError: true } });
+    expect(await toolOf(handlers).call({}, callOf())).toMatchObject({ result: { isError: true } });
   });
 });

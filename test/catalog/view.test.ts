@@ -1,6 +1,3 @@
-// What one principal sees of a tenant in one profile: what is listed, under which names, what can still be called, and
-// what is as if it were not there.
-
 import { describe, expect, it } from "vitest";
 import { definePrompt } from "../../src/handlers/prompt.ts";
 import { defineResource, defineTemplate } from "../../src/handlers/resource.ts";
@@ -42,11 +39,11 @@ function look(document: TenantDocument, { policy, definition, catalog, ...seen }
   const tenant = definition ? defineTenants({ demo: definition }).get("demo") : createManagedTenant("demo");
   if (!tenant) throw new Error("no tenant");
   const whole = { document, suspensions: [], deprecatedNames: [], ...policy };
-  const offer = createTenantCatalog({ ...CATALOG, ...catalog }, tenant as TenantCatalog["tenant"], {
+  const tenantCatalog = createTenantCatalog({ ...CATALOG, ...catalog }, tenant as TenantCatalog["tenant"], {
     policy: whole,
     version: 1,
   });
-  return createView(offer, { profile: null, scopes: undefined, ...seen });
+  return createView(tenantCatalog, { profile: null, scopes: undefined, ...seen });
 }
 
 /** The tenant through its profile `p`. */
@@ -171,7 +168,7 @@ describe("a renaming", () => {
   it.each([
     ["before", "wipe", "add"],
     ["after", "add", "wipe"],
-  ])("goes on where code brings its name %s it, and nothing is listed twice", (_where, name, target) => {
+  ])("survives a tool in code that takes its name %s it, and nothing is listed twice", (_where, name, target) => {
     const view = through({ tools: { rename: { [target]: { name } } } });
     expect(namesOf(view.tools).filter((listed) => listed === name)).toHaveLength(1);
     expect(new Set(namesOf(view.tools)).size).toBe(view.tools.length);
@@ -180,7 +177,7 @@ describe("a renaming", () => {
     expect(listed?.target.name).toBe(target);
   });
 
-  it("is none for a tool that is called as every object's constructor", () => {
+  it("does not apply to a tool named like the constructor of every object", () => {
     const tools = [defineTool({ name: "constructor", handler: () => "built" })];
     const view = through({ tools: { rename: {} } }, { catalog: { tools } });
     expect([namesOf(view.tools), toolOf(view, "constructor")]).toEqual([["constructor"], "constructor"]);
@@ -225,7 +222,7 @@ describe("a retired name", () => {
     expect(seen).toEqual([undefined, "add", undefined]);
   });
 
-  it("gives way to what is listed under it", () => {
+  it("yields to a tool that is listed under it", () => {
     expect(toolOf(look({}, { policy: retiredOf({ name: "greet" }) }), "greet", NOW + 5000)).toBe("greet");
   });
 
@@ -256,7 +253,7 @@ describe("a retired name", () => {
 });
 
 describe("a suspended tool", () => {
-  it("is listed no more, and tells whoever could call it why", () => {
+  it("is not listed, and its error says why to callers who could call it", () => {
     const view = through({ tools: { rename: { add: { name: "sum" } } } }, { policy: suspensionOf("add") });
     expect(namesOf(view.tools)).toEqual(["greet", "wipe"]);
     expect(toolOf(view, "sum")).toBe("suspended: sum is suspended: it burns");
@@ -336,7 +333,7 @@ describe("resources", () => {
   });
 });
 
-describe("what a server says of itself", () => {
+describe("server instructions", () => {
   const document: TenantDocument = { title: "Tenant", description: "D", instructions: "Of the tenant" };
 
   it.each<[string, View, Record<string, string>, string]>([
@@ -393,7 +390,7 @@ describe("search", () => {
     expect(namesOf(look({ ...on, scopes: { s: { tools: ["search"] } } }, { scopes: ["s"] }).tools)).toEqual(["search"]);
   });
 
-  it("gives way to an author's own tool of the same name", () => {
+  it("yields to an author's own tool of the same name", () => {
     const mine = defineTool({ name: "search", description: "Mine.", handler: () => "mine" });
     const view = look({ search: true }, { catalog: { tools: [mine] } });
     expect(namesOf(view.tools)).toEqual(SEARCH);

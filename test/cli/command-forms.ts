@@ -1,5 +1,5 @@
-// Owns every command line there is, made from the commands themselves: what they must be given, alone and with each option and
-// each pair of options. A command that is added is among them without being named.
+// Every command line there is, made from the commands themselves: what they must be given, alone and with each option
+// and each pair of options. A command that is added is among them without being named.
 
 import type { Argument, Command, Option } from "commander";
 import { createProgram } from "../../src/cli/program.ts";

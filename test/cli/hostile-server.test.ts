@@ -100,11 +100,11 @@ test.each(COMMANDS)("%s shows a refusal without what steers a terminal", async (
   const { admin } = await hostileServer((text) => text);
   const shows: boolean[] = [];
   for (const refuse of REFUSALS) {
-    const asked = admin.requests.length;
+    const requestCount = admin.requests.length;
     admin.intercept = refuse;
     const ended = await runAll(admin.url, command);
     for (const ran of ended) expectHarmless(ran);
-    if (admin.requests.length > asked) shows.push(ended.some(({ stderr }) => stderr.includes(MARKER)));
+    if (admin.requests.length > requestCount) shows.push(ended.some(({ stderr }) => stderr.includes(MARKER)));
   }
   // Otherwise this would hold where nothing is shown at all. Completion fails in silence.
   const isSilent = command === "__complete" || SPEAK_MCP.includes(command);

@@ -1,4 +1,4 @@
-// Owns a server that is out to harm whoever prints what it says: an admin API and an MCP endpoint whose every text, whatever
+// A server that is out to harm whoever prints what it says: an admin API and an MCP endpoint whose every text, whatever
 // member it stands in, is changed by the test.
 
 import { createServer } from "node:http";
@@ -81,7 +81,7 @@ export async function hostileServer(change: (text: string, member: string) => st
   await admin.start();
   fill(admin);
   admin.rewrite = (json) => changedTexts(json, change);
-  const asked: string[] = [];
+  const requests: string[] = [];
   let asksBefore = 0;
   const server = createServer((request, response) => {
     void (async () => {
@@ -91,7 +91,7 @@ export async function hostileServer(change: (text: string, member: string) => st
       }
       const message = JSON.parse((await text(request)) || "{}") as Json;
       const method = String(message["method"]);
-      asked.push(method);
+      requests.push(method);
       asksBefore += 1;
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.write("retry: 1\n");
@@ -109,7 +109,7 @@ export async function hostileServer(change: (text: string, member: string) => st
     server.close();
     await admin.stop();
   });
-  return { admin, asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  return { admin, asked: requests, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
 const SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId";

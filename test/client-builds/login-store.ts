@@ -1,4 +1,4 @@
-// Owns what a client that logs in asks its host to keep, in memory, up to the URL that a person would open. Refuses to open it.
+// What a client that logs in asks its host to keep, in memory, up to the URL that a person would open.
 
 import { createHash } from "node:crypto";
 import { byKey, CLIENT_AT } from "../support/login-browser.ts";

@@ -1,5 +1,5 @@
-// Owns what every client build is asked to do, step by step, and what it says of each: one process a build, its task as JSON in
-// the first argument, its answer as JSON on the last line. Refuses to know any client: a driver hands it a connection.
+// What every client build is asked to do, step by step, and what it says of each: one process a build, its task as JSON
+// in the first argument, its answer as JSON on the last line.
 
 import { setTimeout as wait } from "node:timers/promises";
 
@@ -37,7 +37,7 @@ export interface Session {
   read?(uri: string): Promise<unknown>;
   prompt?(name: string): Promise<unknown>;
   /** Whenever the client hears that the list of resources has changed. */
-  onChange?(heard: () => void): Promise<void> | void;
+  onChange?(onNotification: () => void): Promise<void> | void;
   close(): Promise<unknown>;
 }
 
@@ -124,8 +124,8 @@ async function refused(driver: Driver): Promise<string> {
     const session = await driver.connect(task.keyed, task.wrongKey);
     names = await session.list();
   } catch (error) {
-    const said = textOf(error);
-    if (SAYS_SO.test(said)) return said;
+    const text = textOf(error);
+    if (SAYS_SO.test(text)) return text;
     throw error;
   }
   throw new Error(`it is let in, and lists ${names.join(", ") || "nothing"}`);
@@ -138,8 +138,8 @@ async function listed(session: Session): Promise<void> {
 }
 
 function holds(answer: unknown, text: string): void {
-  const said = typeof answer === "string" ? answer : JSON.stringify(answer);
-  if (!said?.includes(text)) throw new Error(`not in the answer: ${text}; but ${said?.slice(0, 300)}`);
+  const message = typeof answer === "string" ? answer : JSON.stringify(answer);
+  if (!message?.includes(text)) throw new Error(`not in the answer: ${text}; but ${message?.slice(0, 300)}`);
 }
 
 async function within<T>(doing: () => Promise<T>): Promise<T> {

@@ -42,8 +42,8 @@ test("the suite finds metadata and a code grant as it wants them, and no warning
     body: JSON.stringify({ client_name: "Suite", redirect_uris: [callback], token_endpoint_auth_method: "none" }),
   });
   const { client_id: client } = (await registered.json()) as { client_id: string };
-  const asked = ["--url", issuer, "--client-id", client, "--resource", `${origin}/mcp/${id}`, "-p", String(port)];
-  const { status, text } = await runSuite(asked, async (url) => fetch(await byKey(token, callback)(url)));
+  const requests = ["--url", issuer, "--client-id", client, "--resource", `${origin}/mcp/${id}`, "-p", String(port)];
+  const { status, text } = await runSuite(requests, async (url) => fetch(await byKey(token, callback)(url)));
   const [summary = ""] = /(?<==== SUMMARY ===\n).*/s.exec(text) ?? [];
   expect(summary.trim().split("\n")).toEqual([
     "✓ authorization-server-metadata-endpoint: 2 passed, 0 failed",

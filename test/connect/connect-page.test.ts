@@ -170,8 +170,8 @@ describe("the content security policy", () => {
   it("is there for every page, and none is kept or framed", async () => {
     for (const path of ["/", "/nothing", "/mcp/pages-open", "/mcp/pages-key", "/mcp/pages-open/nobody"]) {
       const { headers } = await ask(path);
-      const said = ["x-frame-options", "x-content-type-options", "referrer-policy", "cache-control"];
-      expect(said.map((name) => headers.get(name))).toEqual(["DENY", "nosniff", "no-referrer", "no-store"]);
+      const lines = ["x-frame-options", "x-content-type-options", "referrer-policy", "cache-control"];
+      expect(lines.map((name) => headers.get(name))).toEqual(["DENY", "nosniff", "no-referrer", "no-store"]);
       expect(headers.get("content-security-policy")).toContain("default-src 'none'");
     }
   });

@@ -1,4 +1,4 @@
-// Owns what every `Source` promises to the one who composes sources, whatever it offers from. A test file gives its own
+// What every `Source` promises to the one who composes sources, whatever it offers from. A test file gives its own
 // source with a host for it, and runs this suite.
 
 import { beforeAll, describe, expect, it } from "vitest";
@@ -34,8 +34,8 @@ export function sourceContract<Host>(name: string, given: () => Promise<SourceFi
       const named = [source.tools, source.prompts].map((list) => list.map((item) => item.name));
       const uris = [source.resources.map(({ uri }) => uri), source.templates.map(({ wire }) => wire.uriTemplate)];
       for (const names of [...named, ...uris]) expect(new Set(names).size).toBe(names.length);
-      const offered = [...source.tools, ...source.prompts, ...source.resources, ...source.templates];
-      for (const { wire } of offered) expect(JSON.parse(JSON.stringify(wire))).toEqual(wire);
+      const definitions = [...source.tools, ...source.prompts, ...source.resources, ...source.templates];
+      for (const { wire } of definitions) expect(JSON.parse(JSON.stringify(wire))).toEqual(wire);
       for (const { name: own, wire } of [...source.tools, ...source.prompts]) expect(wire.name).toBe(own);
     });
 
@@ -53,9 +53,9 @@ export function sourceContract<Host>(name: string, given: () => Promise<SourceFi
 
     it("reads what it has in memory under the name that is asked for", async () => {
       for (const resource of source.resources.slice(0, 3)) {
-        const asked = { uri: resource.uri, asked: resource.uri.toUpperCase() };
-        const outcome = await resource.read(asked, fixture.call({ method: "resources/read" }), fixture.host);
-        expect(outcome).toMatchObject({ kind: "complete", result: { contents: [{ uri: asked.asked }] } });
+        const ref = { uri: resource.uri, asked: resource.uri.toUpperCase() };
+        const outcome = await resource.read(ref, fixture.call({ method: "resources/read" }), fixture.host);
+        expect(outcome).toMatchObject({ kind: "complete", result: { contents: [{ uri: ref.asked }] } });
       }
     });
 

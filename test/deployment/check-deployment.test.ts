@@ -181,7 +181,7 @@ describe("createWorker", () => {
     expect(() => createWorker({ tools: [tool("quote")], tenants: { acme: { tools } } })).toThrow("no database");
   });
 
-  describe("with schemas of what tenants say", () => {
+  describe("with schemas of tenant settings", () => {
     const quote = defineTool({
       name: "quote",
       config: z.object({ base: z.number(), per: z.object({ kg: z.number() }).optional() }),
@@ -207,7 +207,7 @@ describe("createWorker", () => {
       expect(() => started({ ...good, ...definition })).toThrow(`tenant "acme": ${says}`);
     });
 
-    it("refuses a tenant without any settings, where nobody can write some later", () => {
+    it("refuses a tenant without required settings, if they cannot be written later", () => {
       expect(() => createWorker({ settings, tenants: { acme: {} } })).toThrow('tenant "acme": settings.plan Invalid');
     });
 
@@ -216,7 +216,7 @@ describe("createWorker", () => {
       expect(() => started({ config: { quote: {} } }, [admin()])).toThrow("config.quote.base");
     });
 
-    it("refuses a schema that waits, and one that is none", () => {
+    it("refuses an asynchronous schema, and an invalid one", () => {
       const waits = z.object({ plan: z.string().refine(() => Promise.resolve(true)) });
       expect(() => createWorker({ settings: waits, tenants: { acme: { settings: { plan: "x" } } } })).toThrow("async");
       expect(() => createWorker({ settings: { plan: z.string() } as never })).toThrow("this is a zod shape");
@@ -269,7 +269,7 @@ describe("createWorker", () => {
     );
   });
 
-  it("takes a tenant with auth where there is login(), and names it where there is none", () => {
+  it("accepts a tenant with auth if there is login(), and names it otherwise", () => {
     const scopes = { public: { tools: ["*"] } };
     const acme = { mode: "mixed", auth: { ...auth, anonymous: { scopes: ["public"] } }, scopes } as const;
     expect(() => createWorker({ tenants: { acme }, features: [login()] })).not.toThrow();
@@ -285,7 +285,7 @@ describe("createWorker", () => {
   });
 });
 
-describe("what wrangler.toml forgets", () => {
+describe("a missing entry of wrangler.toml", () => {
   it("is named: the KV namespace", () => {
     expect(missingBinding({})).toContain("binds no BODIES");
     expect(missingBinding({ BODIES: {} })).toBeUndefined();

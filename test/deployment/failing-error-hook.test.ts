@@ -41,28 +41,25 @@ describe.each([
     ["tools/call", "fails", "says why, under request"],
     ["tools/call", "leaves", '"done"'],
     ["tools/list", undefined, '"tools":['],
-  ])(
-    "costs no client its answer to %s %s, is asked once for a fault, and both are logged",
-    async (method, name, text) => {
-      const log = vi.spyOn(console, "error").mockImplementation(() => {});
-      onTestFinished(() => log.mockRestore());
-      const told: string[] = [];
-      const onError = (error: unknown): unknown => {
-        told.push(String(error));
-        return fail();
-      };
-      const mcp = createWorker({
-        tools: [failing, leaving, hiddenTool()],
-        tenants: {},
-        hooks: { onError },
-      });
-      const { id } = await servedTenant();
-      const message = { jsonrpc: "2.0", id: 1, method, params: { ...(name !== undefined && { name }) } };
-      const answered = await sendTo(mcp, id, { message });
-      expect([answered.status, await answered.text()]).toEqual([200, expect.stringContaining(text)]);
-      const logged = () => log.mock.calls.flat().map(String);
-      for (const fault of [...told, "Error: no logger"]) await expect.poll(logged).toContain(fault);
-      expect(told.filter((fault) => fault.includes("logger"))).toEqual([]);
-    },
-  );
+  ])("loses no client its answer to %s %s, runs once for a fault, and both are logged", async (method, name, text) => {
+    const log = vi.spyOn(console, "error").mockImplementation(() => {});
+    onTestFinished(() => log.mockRestore());
+    const notifications: string[] = [];
+    const onError = (error: unknown): unknown => {
+      notifications.push(String(error));
+      return fail();
+    };
+    const mcp = createWorker({
+      tools: [failing, leaving, hiddenTool()],
+      tenants: {},
+      hooks: { onError },
+    });
+    const { id } = await servedTenant();
+    const message = { jsonrpc: "2.0", id: 1, method, params: { ...(name !== undefined && { name }) } };
+    const answered = await sendTo(mcp, id, { message });
+    expect([answered.status, await answered.text()]).toEqual([200, expect.stringContaining(text)]);
+    const logged = () => log.mock.calls.flat().map(String);
+    for (const fault of [...notifications, "Error: no logger"]) await expect.poll(logged).toContain(fault);
+    expect(notifications.filter((fault) => fault.includes("logger"))).toEqual([]);
+  });
 });

@@ -18,13 +18,13 @@ const failing = createWorker({
   hooks: { onError: () => {} },
 });
 
-interface Asked {
+interface SentRequest {
   readonly version: string;
   readonly tenant?: string;
   readonly at?: Env;
 }
 
-async function post(worker: typeof failing, body: unknown, { version, tenant = "demo", at = env }: Asked) {
+async function post(worker: typeof failing, body: unknown, { version, tenant = "demo", at = env }: SentRequest) {
   const ctx = createExecutionContext();
   const request = new Request(`https://mcp.example.com/mcp/${tenant}`, {
     method: "POST",
@@ -37,13 +37,13 @@ async function post(worker: typeof failing, body: unknown, { version, tenant = "
 }
 
 describe.each(["2025-11-25", "2026-07-28"])("%s", (version) => {
-  it("a feature that throws is answered with the request's own id, without what it said", async () => {
+  it("a feature that throws is an error with the request's id, without its message", async () => {
     const { status, text } = await post(failing, { jsonrpc: "2.0", id: 7, method: "tools/list" }, { version });
     expect([status, JSON.parse(text)]).toMatchObject([200, { id: 7, error: { code: -32603 } }]);
     expect(text).not.toContain("secret");
   });
 
-  it("a directory that cannot be asked is an HTTP status, to be tried again", async () => {
+  it("an unreachable directory is an HTTP status with a Retry-After", async () => {
     const worker = createWorker({ tenants: {}, hooks: { onError: () => {} } });
     const away = () => {
       throw new Error("a secret of the platform");

@@ -95,7 +95,7 @@ describe("a feature's sections", () => {
   it.each([
     ["soon", 6_000],
     ["when a clock is set right that was ahead", -3_600_000],
-  ])("that cannot be brought leave the source degraded, and are asked for again %s", async (_when, laterMs) => {
+  ])("that cannot be loaded leave the source degraded, and are loaded again %s", async (_when, laterMs) => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const text = crypto.randomUUID();
     const tenant = await made(text);

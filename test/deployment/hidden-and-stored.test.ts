@@ -56,7 +56,7 @@ beforeAll(async () => {
   for (const uri of HIDDEN) await resources.write({ uri, name: uri, text: "apple hunter2", tags: ["hidden"] });
 });
 
-async function told(path: string, method: string, params: Json): Promise<string> {
+async function answerOf(path: string, method: string, params: Json): Promise<string> {
   const response = await sendTo(worker, path, { message: { jsonrpc: "2.0", id: 1, method, params } });
   return (await response.text()).replaceAll(path, "TENANT").replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME");
 }
@@ -72,8 +72,8 @@ it.each<[string, Json]>([
   ["resources/read", { uri: "keys://one" }],
   ["completion/complete", { ref: { type: "ref/resource", uri: "{+uri}" }, argument: { name: "uri", value: "" } }],
   ["completion/complete", { ref: { type: "ref/resource", uri: "{+uri}" }, argument: { name: "uri", value: "keys" } }],
-])("%s %j tells nothing of hidden resources", async (method, params) => {
-  expect(await told(full, method, params)).toBe(await told(bare, method, params));
+])("%s %j shows nothing of hidden resources", async (method, params) => {
+  expect(await answerOf(full, method, params)).toBe(await answerOf(bare, method, params));
 });
 
 it("the author's own code finds hidden resources", async () => {

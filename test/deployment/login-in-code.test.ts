@@ -34,7 +34,7 @@ function ask(id: string, definition: TenantDefinition, message: object) {
 const CHALLENGE = (id: string) =>
   `Bearer realm="tenantry", resource_metadata="https://mcp.example.com/.well-known/oauth-protected-resource/mcp/${id}", scope="write"`;
 
-it("of the mode mixed shows everybody what its code says, and has them log in for the rest", async () => {
+it("of the mode mixed shows public tools to everybody, and needs a login for the rest", async () => {
   const definition = { mode: "mixed", auth, scopes } as const;
   const listed = await ask("coded-mixed", definition, { method: "tools/list" });
   const { result } = await listed.json<{ result: { tools: { name: string }[] } }>();
@@ -45,7 +45,7 @@ it("of the mode mixed shows everybody what its code says, and has them log in fo
   expect([beyond.status, beyond.headers.get("www-authenticate")]).toEqual([401, CHALLENGE("coded-mixed")]);
 });
 
-it("of the mode oauth lets nobody in without a token, and has metadata", async () => {
+it("of the mode oauth refuses calls without a token, and has metadata", async () => {
   const definition = { mode: "oauth", auth, scopes } as const;
   const refused = await ask("coded-oauth", definition, { method: "tools/list" });
   expect([refused.status, refused.headers.get("www-authenticate")]).toEqual([401, CHALLENGE("coded-oauth")]);

@@ -75,7 +75,7 @@ describe.each(["mcp", "gateway"] as const)("at /%s", (endpoint) => {
   });
 });
 
-it("what is answered then is the same for a tenant that exists and for one that does not, and nothing is asked", async () => {
+it("a refusal is the same for an existing and a missing tenant, and calls no object", async () => {
   const worker = workerOf("key");
   const address = freshAddress();
   for (let times = 0; times < MOST; times += 1) await attempt(worker, { address, tenant: "nobody" });

@@ -76,8 +76,8 @@ async function sent(id: string, [method, params]: readonly [string, object], err
 const times = (steps: readonly string[], name: string) => steps.filter((step) => step === name).length;
 
 describe.each(RESETS)("where each call to an object fails once, and the platform says %j", (reset) => {
-  it.each(READS)("%s %j is answered", async (...asked) => {
-    const { status, text, steps } = await sent(await forgotten(), asked, reset);
+  it.each(READS)("%s %j is answered", async (...request) => {
+    const { status, text, steps } = await sent(await forgotten(), request, reset);
     expect([status, text]).toEqual([200, expect.stringContaining('"result"')]);
     expect(text).not.toContain('"isError"');
     for (const step of new Set(steps.filter((name) => !name.startsWith("BODIES"))))
@@ -91,14 +91,14 @@ describe.each(RESETS)("where each call to an object fails once, and the platform
     expect(times(steps, "ContentObject content.put")).toBe(1);
   });
 
-  it("a lookup of a hostname is asked again", async () => {
+  it("a lookup of a hostname is repeated", async () => {
     const at = failingOnce(reset);
     expect(await tenantOfHostname(at.env, `${crypto.randomUUID()}.example.net`)).toBeNull();
     expect(times(at.steps, "DirectoryObject lookupHostname")).toBe(2);
   });
 });
 
-it("an object that has too much to do is asked once, and the client is told when to come again", async () => {
+it("an overloaded object is called once, and the client gets a Retry-After", async () => {
   const id = await forgotten();
   await sendTo(mcp, id, { message: { jsonrpc: "2.0", id: 1, method: "tools/list" } });
   evictPolicy(id);
@@ -107,7 +107,7 @@ it("an object that has too much to do is asked once, and the client is told when
   expect(times(steps, "DirectoryObject lookup") + times(steps, "TenantObject policy.lease")).toBe(1);
 });
 
-it("what the platform does not say may be asked again is not", async () => {
+it("an error that the platform does not call retryable is not retried", async () => {
   const { status, steps } = await sent(await forgotten(), call("see"), LOST);
   expect(status).toBe(503);
   expect(times(steps, "DirectoryObject lookup")).toBe(1);

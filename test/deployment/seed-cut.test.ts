@@ -25,7 +25,7 @@ function limited(): Env {
   return { ...env, BODIES: new Proxy(env.BODIES, { get }) };
 }
 
-it("the storing of a tenant's first content goes on with the next request", async () => {
+it("interrupted seeding of a tenant continues with the next request", async () => {
   // Waiting moves the clock, and takes no time.
   const realNow = Date.now.bind(Date);
   let ahead = 0;

@@ -85,11 +85,11 @@ it.each<[string, Partial<Options>, { answer: string; runs: readonly string[]; lo
     release("new", more);
     evictPolicy(id);
     await session.answer(asked, JSON.stringify({ result: { action: "accept", content: {} } }));
-    const said = async () => {
+    const answerOf = async () => {
       await runDurableObjectAlarm(session);
       return (await rowsIn(session, "SELECT part FROM events WHERE seq > 1")).map(({ part }) => String(part)).join("");
     };
-    await expect.poll(said, { timeout: 20_000 }).toContain(answer);
+    await expect.poll(answerOf, { timeout: 20_000 }).toContain(answer);
     expect(ran).toEqual(runs);
     await expect.poll(() => faults.join()).toMatch(logged);
   },

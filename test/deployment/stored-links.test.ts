@@ -76,7 +76,7 @@ describe.each([
     expect(await readIn(id, uri, { ...ann, "x-user": "bob" })).toContain("not found");
   });
 
-  it("is read with the key that called, and with none once that is revoked", async () => {
+  it("is read with the calling key, and not once that is revoked", async () => {
     const tenant = await servedTenant({ mode: "open", maxStalenessMs: 50 });
     const { id: keyId, token, hash } = await createKey();
     const key = { id: keyId, hash, name: "k", scopes: null, profile: null, expires: null };
@@ -106,7 +106,7 @@ describe.each([
   });
 });
 
-it("what a Worker's own code has a tool keep is read under that name, and under no other", async () => {
+it("content that a tool stores for the Worker's own code is read under that name alone", async () => {
   const { id } = await servedTenant();
   const tenant = worker.tenant(env, id);
   const { content } = await tenant.callTool("report", {}, { as: { id: "nightly" } });

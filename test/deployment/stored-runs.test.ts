@@ -13,14 +13,14 @@ import { evictPolicy } from "../../src/tenants/cache/policy-cache.ts";
 import { authorityAway, readerOf, sendTo, servedTenant, sessionAt } from "../support/workerd/served-tenant.ts";
 import { freshSession, later, newCall, recordOf, rowsIn } from "../support/workerd/session.ts";
 
-it("a run that finds the authority away is begun again, and brings the result", async () => {
+it("a run during an outage of the tenant's object starts again, and brings the result", async () => {
   const tenant = await servedTenant();
   const session = freshSession();
   const call = { id: 1, method: "tools/call", params: { name: "lab_list", arguments: { prefix: "none://" } } };
   const away = await authorityAway(tenant);
   const record = recordOf({ tenant: tenant.id, created: tenant.created, call: { ...call, params: call.params } });
   await session.start(newCall("aaaaaaaaaaaaaaaa", { record }), later());
-  await expect.poll(away.asked, { timeout: 10_000 }).toBeGreaterThan(3);
+  await expect.poll(away.requestCount, { timeout: 10_000 }).toBeGreaterThan(3);
   away.back();
   await expect
     .poll(
@@ -35,7 +35,7 @@ it("a run that finds the authority away is begun again, and brings the result", 
     .toContain('"result"');
 }, 120_000);
 
-describe("a stored call of an app's user, whom nobody can be asked about", () => {
+describe("a stored call of an app's user, without the app's authentication", () => {
   const call = { id: 1, method: "tools/call", params: { name: "lab_list", arguments: { prefix: "none://" } } };
   const answerTo = async (record: object): Promise<string> => {
     const session = freshSession();
@@ -49,7 +49,7 @@ describe("a stored call of an app's user, whom nobody can be asked about", () =>
     return rows();
   };
 
-  it("runs as what the app said of them when it came", async () => {
+  it("runs as the user whom the app authenticated at the call", async () => {
     const { id, created } = await servedTenant({ mode: "key" });
     expect(await answerTo({ tenant: id, created, user: { tenant: id, id: "7" } })).toContain('"result"');
   });
@@ -91,13 +91,13 @@ describe("a stored call of an app's user, whom nobody can be asked about", () =>
   });
 });
 
-describe("a stored call of a tenant that the author's function cannot tell of", () => {
+describe("a stored call of a tenant while the author's function fails", () => {
   const MOUNT = "/told";
-  const state = { asked: 0, isBroken: false, ran: 0, isGone: false };
+  const state = { requestCount: 0, isBroken: false, ran: 0, isGone: false };
   createWorker({
     path: MOUNT,
     tenants: () => {
-      state.asked += 1;
+      state.requestCount += 1;
       if (state.isBroken) throw new Error("no database");
       return state.isGone ? undefined : {};
     },
@@ -116,7 +116,7 @@ describe("a stored call of a tenant that the author's function cannot tell of", 
   const call = { id: 1, method: "tools/call", params: { name: "once", arguments: {} } };
   let names = 0;
   const begin = async (repeatable: boolean) => {
-    Object.assign(state, { asked: 0, isBroken: true, ran: 0, isGone: false });
+    Object.assign(state, { requestCount: 0, isBroken: true, ran: 0, isGone: false });
     names += 1;
     const tenant = `told-${names}`;
     const created = await createRpcClient(
@@ -134,15 +134,18 @@ describe("a stored call of a tenant that the author's function cannot tell of", 
     };
   };
 
-  it.each([true, false])("is run once it can be asked again, whether or not it may be repeated: %s", async (may) => {
-    const said = await begin(may);
-    await expect.poll(() => state.asked, { timeout: 10_000 }).toBeGreaterThan(3);
-    state.isBroken = false;
-    await expect.poll(said, { timeout: 10_000 }).toContain("ran");
-    expect(state.ran).toBe(1);
-  });
+  it.each([true, false])(
+    "runs once the function works again, whether or not the call may be repeated: %s",
+    async (may) => {
+      const said = await begin(may);
+      await expect.poll(() => state.requestCount, { timeout: 10_000 }).toBeGreaterThan(3);
+      state.isBroken = false;
+      await expect.poll(said, { timeout: 10_000 }).toContain("ran");
+      expect(state.ran).toBe(1);
+    },
+  );
 
-  it("says that it could not be asked, where that goes on, and not that something was lost", async () => {
+  it("reports the failing function if that lasts, and not a lost call", async () => {
     const said = await begin(false);
     await expect.poll(said, { timeout: 20_000 }).toContain('"jsonrpc"');
     expect(await said()).toContain("this tenant cannot be served now");
@@ -205,7 +208,7 @@ it.each([
     const away = failures > 0 ? await authorityAway(tenant) : undefined;
     const object = exports.SessionObject.get(id as DurableObjectId);
     await object.answer(asked, JSON.stringify({ result: { action: "accept", content: {} } }));
-    if (away) await expect.poll(away.asked, { timeout: 10_000 }).toBeGreaterThanOrEqual(failures);
+    if (away) await expect.poll(away.requestCount, { timeout: 10_000 }).toBeGreaterThanOrEqual(failures);
     away?.back();
     expect(await stream.until('"id":7')).toContain("paid");
     expect(runs()).toBe(1);
@@ -214,7 +217,7 @@ it.each([
   120_000,
 );
 
-it("a call that is stored is answered with the place to resume it by, though its log cannot be shown yet", async () => {
+it("a stored call gets its event id even if its log cannot be shown yet", async () => {
   const tenant = await servedTenant();
   const slow = defineTool({ name: "slow", description: "Takes its time.", resumable: true, handler: () => "done" });
   const worker = createWorker({ tenants: {}, tools: [slow], hooks: { onError: () => {} } });

@@ -78,7 +78,7 @@ describe.each(ERAS)("in era $era", ({ era, revision, meta }) => {
     ...(era === "2026" ? { "mcp-method": "tools/call", "mcp-name": name } : { traceparent: PARENT }),
   });
 
-  it("tells one event of a call, with what it cost, and no argument", async () => {
+  it("sends one event for a call, with its cost, and no argument", async () => {
     const { events, send } = worldOf();
     const message = call("echo", { text: ARGUMENT });
     const { text } = await send(message, headersOf("echo"));
@@ -104,7 +104,7 @@ describe.each(ERAS)("in era $era", ({ era, revision, meta }) => {
     expect(JSON.stringify(events)).not.toContain(ARGUMENT);
   });
 
-  it("tells of the lease that was asked for, and of none under it", async () => {
+  it("counts the lease that a call needed, and none for calls under it", async () => {
     const { events, send } = worldOf();
     await send(call("echo"), headersOf("echo"));
     await send(call("echo"), headersOf("echo"));
@@ -118,7 +118,7 @@ describe.each(ERAS)("in era $era", ({ era, revision, meta }) => {
     expect(events.at(-1)?.objectCalls).toBe(1);
   });
 
-  it("tells of every error, whatever the sample, under the id that its client was told", async () => {
+  it("sends every error, whatever the sample, under the id that its client got", async () => {
     const { events, faults, send } = worldOf(0);
     await send(call("echo"), headersOf("echo"));
     expect(events).toEqual([]);
@@ -135,7 +135,7 @@ describe.each(ERAS)("in era $era", ({ era, revision, meta }) => {
     ]);
   });
 
-  it("has ctx.fetch send the trace along, unless the tool says another, and none that is malformed", async () => {
+  it("makes ctx.fetch send the trace, unless the tool sets another, and never a malformed one", async () => {
     const sent = vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response("there"));
     const { send } = worldOf(1, { OUTBOUND_ALLOW: "api.example.com" });
     await send(call("asks"), headersOf("asks"));
@@ -147,14 +147,14 @@ describe.each(ERAS)("in era $era", ({ era, revision, meta }) => {
     expect(traces).toEqual([PARENT, OTHER, null]);
   });
 
-  it("tells no name that the view does not have", async () => {
+  it("sends no name that the view does not have", async () => {
     const { events, send } = worldOf();
     await send(call(ARGUMENT), headersOf(ARGUMENT));
     expect(events).toMatchObject([{ method: "tools/call", name: "", outcome: "invalidParams" }]);
     expect(JSON.stringify(events)).not.toContain(ARGUMENT);
   });
 
-  it("tells of what was refused before a method ran", async () => {
+  it("sends requests that were refused before a method ran", async () => {
     const { events, send } = worldOf();
     await send("{", { "mcp-protocol-version": revision });
     await send(call("echo"), { ...headersOf("echo"), path: "nobody" });
@@ -223,7 +223,7 @@ it.each([[{ sample: 2 }], [{ sample: "1" }], [{ to: 7 }], [{ sampel: 1 }]])("tel
   expect(() => telemetry(options as never)).toThrow(/telemetry/);
 });
 
-it("an event names no tenant and no profile that somebody made up", async () => {
+it("an event names no invented tenant or profile", async () => {
   const { events, send } = worldOf();
   const message = { jsonrpc: "2.0", id: 1, method: "ping" };
   const paths = ["a".repeat(3000), "x%0Ay", "%1b[2J", "none-of-ours", "told/%1b[2J", `told/${"p".repeat(500)}`];

@@ -20,7 +20,7 @@ const toolNamed = (name: string, annotations = {}) =>
   defineTool({ name, description: name, annotations, handler: (_args, ctx) => `${name} of ${ctx.tenant.id}` });
 
 /** A database of tenants, and the Worker that asks it. */
-function world() {
+function setup() {
   const rows = new Map<string, TenantDefinition>();
   const asks: string[] = [];
   const faults: unknown[] = [];
@@ -55,7 +55,7 @@ const ERAS = [
 ] as const;
 
 type Era = (typeof ERAS)[number];
-type Mcp = ReturnType<typeof world>["mcp"];
+type Mcp = ReturnType<typeof setup>["mcp"];
 
 /** Lists the tools, or calls the one that is named. */
 async function send(mcp: Mcp, path: string, { era, version, meta }: Era, name?: string) {
@@ -78,8 +78,8 @@ const listed = async (mcp: Mcp, path: string, era: Era) =>
 beforeEach(stopClock);
 
 describe.each(ERAS)("a tenant that the author's function knows, in era $era", (era) => {
-  it("is served, and asked for when a lease begins and not under it", async () => {
-    const { mcp, add, asks } = world();
+  it("is served, and looked up at the start of a lease and not under it", async () => {
+    const { mcp, add, asks } = setup();
     const { id } = add({ maxStalenessMs: 2000 });
     const call = () => send(mcp, id, era, "see");
     expect((await call()).body.result?.content).toEqual([{ type: "text", text: `see of ${id}` }]);
@@ -94,7 +94,7 @@ describe.each(ERAS)("a tenant that the author's function knows, in era $era", (e
   });
 
   it("has the tools of its patterns, or of its predicate, and its profiles and scopes", async () => {
-    const { mcp, add } = world();
+    const { mcp, add } = setup();
     expect(await listed(mcp, add({ tools: ["write*"] }).id, era)).toEqual(["write", "write_all"]);
     const readOnly: TenantDefinition["tools"] = ({ annotations }) =>
       (annotations as { readOnlyHint?: boolean } | undefined)?.readOnlyHint === true;
@@ -109,7 +109,7 @@ describe.each(ERAS)("a tenant that the author's function knows, in era $era", (e
   });
 
   it("changes with what the function says, from the next lease on", async () => {
-    const { mcp, add, rows } = world();
+    const { mcp, add, rows } = setup();
     const { id } = add({ tools: ["see"] });
     expect(await listed(mcp, id, era)).toEqual(["see"]);
     rows.set(id, { maxStalenessMs: LEASE_MS, tools: (tool) => tool.name !== "see" });
@@ -120,8 +120,8 @@ describe.each(ERAS)("a tenant that the author's function knows, in era $era", (e
     expect((await send(mcp, id, era)).status).toBe(401);
   });
 
-  it("that takes keys has those that operators made, and what they wrote over it", async () => {
-    const { mcp, add } = world();
+  it("with keys has those that operators made, and their document", async () => {
+    const { mcp, add } = setup();
     const tenant = add({ mode: "key", scopes: { looker: { tools: ["see"] } } });
     expect((await send(mcp, tenant.id, era)).status).toBe(401);
     const { id, token, hash } = await createKey();
@@ -140,14 +140,14 @@ describe.each(ERAS)("a tenant that the author's function knows, in era $era", (e
   });
 });
 
-describe("a function that has no answer", () => {
+describe("a function that fails", () => {
   it.each([
     ["throws", new Error("no database"), "Error: no database"],
     ["says what is no definition", undefined, 'TypeError: tenant "'],
   ])(
     "because it %s makes its tenant unavailable, neither unknown nor remembered as that",
-    async (_what, broken, told) => {
-      const { mcp, add, state, faults, rows, asks } = world();
+    async (_what, broken, text) => {
+      const { mcp, add, state, faults, rows, asks } = setup();
       const { id } = add();
       const whole = rows.get(id) ?? {};
       const [era] = ERAS;
@@ -155,7 +155,7 @@ describe("a function that has no answer", () => {
       if (!broken) rows.set(id, { mode: "Open" } as never);
       const away = await send(mcp, id, era);
       expect([away.status, away.headers.get("retry-after")]).toEqual([503, expect.stringMatching(/^\d+$/)]);
-      expect(String(faults[0])).toContain(told);
+      expect(String(faults[0])).toContain(text);
       expect(JSON.stringify(away.body)).not.toMatch(/database|mode/);
       state.broken = undefined;
       rows.set(id, whole);
@@ -174,8 +174,8 @@ describe("a function that has no answer", () => {
     },
   );
 
-  it("is told outside of a call, too", async () => {
-    const { mcp, add, state } = world();
+  it("is an error outside of a call, too", async () => {
+    const { mcp, add, state } = setup();
     const { id } = add();
     state.broken = new Error("no database");
     const failed: unknown = await mcp
@@ -187,9 +187,9 @@ describe("a function that has no answer", () => {
   });
 });
 
-describe("a name that the function does not know", () => {
-  it("is asked for at most once in some seconds, and answered as a closed tenant is", async () => {
-    const { mcp, add, asks } = world();
+describe("an undeclared name", () => {
+  it("is looked up at most once in some seconds, and answered like a closed tenant", async () => {
+    const { mcp, add, asks } = setup();
     const closed = add({ mode: "key" });
     const [era] = ERAS;
     const unknown = freshTenant().id;
@@ -205,8 +205,8 @@ describe("a name that the function does not know", () => {
     expect(asks).not.toContain("NO_name");
   });
 
-  it("is asked for no more for an address that asked for too many", async () => {
-    const { mcp, asks } = world();
+  it("is not looked up for an address that asked for too many", async () => {
+    const { mcp, asks } = setup();
     const statuses = new Set<number>();
     const address = freshAddress();
     for (let at = 0; at < 130; at += 1) {
@@ -221,8 +221,8 @@ describe("a name that the function does not know", () => {
     expect(asks.length).toBeLessThan(130);
   });
 
-  it("may be one that the admin API made, of which the function is not asked", async () => {
-    const { mcp, asks, rows } = world();
+  it("may be a tenant of the admin API, for which the function does not run", async () => {
+    const { mcp, asks, rows } = setup();
     const made = await servedTenant({ mode: "open" });
     rows.set(made.id, { tools: ["see"] });
     const [era] = ERAS;
@@ -233,7 +233,7 @@ describe("a name that the function does not know", () => {
   });
 
   it("is entered nowhere", async () => {
-    const { mcp } = world();
+    const { mcp } = setup();
     const { id } = freshTenant();
     await send(mcp, id, ERAS[0]);
     expect((await directoryOf(env, id).lookup(id)).entry).toBe(null);
@@ -241,9 +241,9 @@ describe("a name that the function does not know", () => {
   });
 });
 
-describe("a tenant that the database does not have any more", () => {
+describe("a tenant that is no longer declared", () => {
   it("is withdrawn when `changed` resolves: for requests, calls of code, and streams", async () => {
-    const { mcp, add, rows } = world();
+    const { mcp, add, rows } = setup();
     const { id } = add({ maxStalenessMs: 1000 });
     const session = await sessionAt(mcp, id);
     const reader = readerOf(await sendTo(mcp, id, { method: "GET", headers: session }));
@@ -265,9 +265,9 @@ describe("a tenant that the database does not have any more", () => {
     expect((await send(mcp, id, ERAS[0])).status).toBe(200);
   });
 
-  it("tells streams of what else has changed", async () => {
+  it("notifies streams of other changes", async () => {
     vi.useRealTimers();
-    const { mcp, add, rows } = world();
+    const { mcp, add, rows } = setup();
     const { id } = add({ tools: ["see"], maxStalenessMs: 50 });
     const session = await sessionAt(mcp, id);
     const reader = readerOf(await sendTo(mcp, id, { method: "GET", headers: session }));
@@ -277,8 +277,8 @@ describe("a tenant that the database does not have any more", () => {
     await reader.cancel();
   });
 
-  it("waits for nothing where nobody was served, and makes no tenant of a name that is none", async () => {
-    const { mcp, add } = world();
+  it("waits for nothing without a lease, and creates no tenant for an unknown name", async () => {
+    const { mcp, add } = setup();
     const { id } = add({ maxStalenessMs: 60_000 });
     await mcp.tenant(env, id).invalidate();
     await mcp.tenant(env, "No name").invalidate();
@@ -286,7 +286,7 @@ describe("a tenant that the database does not have any more", () => {
   });
 
   it("does not come back while its authority is away", async () => {
-    const { mcp, add, rows } = world();
+    const { mcp, add, rows } = setup();
     const tenant = add({ maxStalenessMs: 50 });
     await send(mcp, tenant.id, ERAS[0]);
     rows.delete(tenant.id);
@@ -299,8 +299,8 @@ describe("a tenant that the database does not have any more", () => {
 });
 
 it("two Workers of one script ask each their own function", async () => {
-  const one = world();
-  const other = world();
+  const one = setup();
+  const other = setup();
   const { id } = one.add({ tools: ["see"] });
   other.rows.set(id, { maxStalenessMs: LEASE_MS, tools: ["write"] });
   const [era] = ERAS;

@@ -50,7 +50,7 @@ const worker = createWorker({
   ],
 });
 
-interface Said {
+interface TypedResult {
   readonly result?: Record<string, unknown>;
   readonly error?: { readonly code: number; readonly message: string };
 }
@@ -63,7 +63,7 @@ const META = {
 };
 
 describe.each(["2025-11-25", "2026-07-28"])("in %s", (revision) => {
-  async function ask(tenant: string, method: string, params: Record<string, unknown>): Promise<Said> {
+  async function ask(tenant: string, method: string, params: Record<string, unknown>): Promise<TypedResult> {
     const isNew = revision === "2026-07-28";
     const message = { jsonrpc: "2.0", id: 1, method, params: isNew ? { ...params, _meta: META } : params };
     const named = params["name"] ?? params["uri"];
@@ -78,7 +78,7 @@ describe.each(["2025-11-25", "2026-07-28"])("in %s", (revision) => {
   const call = (tenant: string, name: string) => ask(tenant, "tools/call", { name, arguments: {} });
   const tenantWith = async (document: TenantDocument) => (await servedTenant({ mode: "open", ...document })).id;
 
-  it("an object is structured content, and a text for clients that do not know it", async () => {
+  it("an object is structured content, and a text for clients without that", async () => {
     const tenant = await tenantWith({});
     expect((await call(tenant, "bare")).result).toMatchObject({
       content: [{ type: "text", text: '{"price":7}' }],
@@ -113,7 +113,7 @@ describe.each(["2025-11-25", "2026-07-28"])("in %s", (revision) => {
     expect((await call(tenant, "raw")).result).toMatchObject({ content: [{ text: "[1]" }] });
   });
 
-  it("what was applied before the schema was narrower is said to the log, and not to the client", async () => {
+  it("settings that a narrower schema now refuses are logged, and not shown to the client", async () => {
     const tenant = await tenantWith({ settings: { plan: "gold" }, tools: { "ra*": { config: { rate: 0 } } } });
     onError.mockClear();
     const said = [

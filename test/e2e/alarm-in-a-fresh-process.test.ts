@@ -20,24 +20,24 @@ const SECRET = `whsec_${btoa("of-the-hook-0123456789abcdef")}`;
 /** Of webhooks. What it answers may be set. */
 async function receiver() {
   const state = { status: 503 };
-  const heard: unknown[] = [];
-  const host = await startLocalServer((request, response) => {
+  const messages: unknown[] = [];
+  const server = await startLocalServer((request, response) => {
     let text = "";
     request.on("data", (chunk: Buffer) => (text += chunk.toString()));
     request.on("end", () => {
-      heard.push(JSON.parse(text));
+      messages.push(JSON.parse(text));
       response.writeHead(state.status).end();
     });
   });
-  onTestFinished(() => host.stop());
-  return { url: `${host.origin}/`, state, heard };
+  onTestFinished(() => server.stop());
+  return { url: `${server.origin}/`, state, messages };
 }
 
 test("a webhook is sent again in it, by its author's feature", async () => {
   const storage = await mkdtemp(join(tmpdir(), "tenantry-alarm-"));
   onTestFinished(() => rm(storage, { recursive: true, force: true }));
   const modules = await bundleWorker("noting-worker");
-  const { url, state, heard } = await receiver();
+  const { url, state, messages } = await receiver();
   const gone = await startLocalServer(() => {});
   gone.stop();
 
@@ -47,12 +47,12 @@ test("a webhook is sent again in it, by its author's feature", async () => {
   await admin.ask("PUT", `/tenants/${id}/secrets/HOOK?wait=1`, { value: SECRET });
   await admin.ask("PUT", `/tenants/${id}/upstreams/away`, { url: gone.origin });
   await admin.ask("POST", `/tenants/${id}/upstreams/away/refresh`);
-  await expect.poll(() => heard.length).toBe(1);
+  await expect.poll(() => messages.length).toBe(1);
   await before.stop();
 
   state.status = 204;
   const after = await startWorker(modules, { vars: VARS, storage });
   onTestFinished(() => after.stop());
-  await expect.poll(() => heard.length, { timeout: 60_000 }).toBe(2);
-  expect(heard[1]).toMatchObject({ type: "upstream.down", data: { tenant: id, upstream: "away" } });
+  await expect.poll(() => messages.length, { timeout: 60_000 }).toBe(2);
+  expect(messages[1]).toMatchObject({ type: "upstream.down", data: { tenant: id, upstream: "away" } });
 });

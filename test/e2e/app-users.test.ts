@@ -193,9 +193,9 @@ describe("a run without its request", () => {
     const expires = Date.now() + 1500;
     const client = await client2025(url, "2025-11-25", { elicitation: {} }, as({ tenant: id, id: "ada", expires }));
     const call = await ResumableCall.begin(url, client, { id: "pay", params: { name: "pay", arguments: {} } });
-    const asked = await call.next();
+    const question = await call.next();
     await expect.poll(() => Date.now() > expires).toBe(true);
-    const answer = { jsonrpc: "2.0", id: asked?.["id"], result: { action: "accept", content: {} } };
+    const answer = { jsonrpc: "2.0", id: question?.["id"], result: { action: "accept", content: {} } };
     const headers = { ...client.headers, ...as({ tenant: id, id: "ada" }) };
     expect((await post(url, answer, { headers })).status).toBe(202);
     expect(await call.next()).toMatchObject({ id: "pay", error: { message: "Invalid credential" } });
@@ -207,9 +207,9 @@ describe("a run without its request", () => {
     const url = app.url(`/${id}`);
     const client = await client2025(url, "2025-11-25", { elicitation: {} }, as({ tenant: id, id: "ada" }));
     const call = await ResumableCall.begin(url, client, { id: "pay", params: { name: "pay", arguments: {} } });
-    const asked = await call.next();
+    const question = await call.next();
     await app.admin.suspend(id, "principal", "app ada", "Unpaid");
-    const answer = { jsonrpc: "2.0", id: asked?.["id"], result: { action: "accept", content: {} } };
+    const answer = { jsonrpc: "2.0", id: question?.["id"], result: { action: "accept", content: {} } };
     expect((await post(url, answer, { headers: client.headers })).status).toBe(403);
     await call.drop();
   });
@@ -222,9 +222,9 @@ describe("what is another tenant's", () => {
     const user = JSON.stringify(ADA);
     const names = [open, keyed, `${keyed}/small`, "nobodys", "nobodys/small", "UPPER", "globex"];
     for (const method of ["POST", "GET", "DELETE", "PUT"]) {
-      const told = await Promise.all(names.map((name) => toldAs(user, app.url(`/${name}`), method)));
-      expect(new Set(told.map((one) => JSON.stringify(one))).size, JSON.stringify(told)).toBe(1);
-      expect(told[0]).toEqual(expect.arrayContaining([404]));
+      const notifications = await Promise.all(names.map((name) => toldAs(user, app.url(`/${name}`), method)));
+      expect(new Set(notifications.map((one) => JSON.stringify(one))).size, JSON.stringify(notifications)).toBe(1);
+      expect(notifications[0]).toEqual(expect.arrayContaining([404]));
     }
     const wrapped = await Promise.all(names.map((name) => toldAs(user, `${app.base}/gateway/${name}`)));
     expect(new Set(wrapped.map((one) => JSON.stringify(one))).size, JSON.stringify(wrapped)).toBe(1);
@@ -235,9 +235,9 @@ describe("what is another tenant's", () => {
     const user = JSON.stringify({ id: "guest" });
     const names = [keyed, `${keyed}/small`, "nobodys", "nobodys/small"];
     for (const method of ["POST", "GET", "DELETE", "PUT"]) {
-      const told = await Promise.all(names.map((name) => toldAs(user, app.url(`/${name}`), method)));
-      expect(new Set(told.map((one) => JSON.stringify(one))).size, JSON.stringify(told)).toBe(1);
-      expect(told[0]).toEqual(expect.arrayContaining([401]));
+      const notifications = await Promise.all(names.map((name) => toldAs(user, app.url(`/${name}`), method)));
+      expect(new Set(notifications.map((one) => JSON.stringify(one))).size, JSON.stringify(notifications)).toBe(1);
+      expect(notifications[0]).toEqual(expect.arrayContaining([401]));
     }
   });
 
@@ -305,9 +305,9 @@ describe("what the app answers", () => {
 
 describe("the app is asked", () => {
   const counted = async (work: () => Promise<unknown>) => {
-    const before = await app.asked();
+    const before = await app.requestCount();
     await work();
-    return (await app.asked()) - before;
+    return (await app.requestCount()) - before;
   };
   const json = { "content-type": "application/json", accept: "application/json, text/event-stream" };
   const LISTEN = write("2026-07-28", "subscriptions/listen", { notifications: { toolsListChanged: true } });
@@ -374,11 +374,11 @@ describe("the app is asked", () => {
 
 test.each(ERAS)("an answer that comes when its client of era $era has gone does nobody harm", async ({ revision }) => {
   const { headers, body } = write(revision, "tools/call", { name: "open", arguments: { key: `gone ${revision}` } });
-  const before = await app.asked();
+  const before = await app.requestCount();
   const abort = new AbortController();
   const init = { method: "POST", headers: { ...headers, ...as("slow") }, body: JSON.stringify(body) };
   const gone = fetch(app.url("/acme"), { ...init, signal: abort.signal });
-  await expect.poll(() => app.asked()).toBe(before + 1);
+  await expect.poll(() => app.requestCount()).toBe(before + 1);
   abort.abort();
   await expect(gone).rejects.toThrow();
   const others = [as("slow"), as(ADA)].map(async (user) =>
@@ -389,26 +389,26 @@ test.each(ERAS)("an answer that comes when its client of era $era has gone does 
 
 test("a stream of a session is asked about when it is opened, and not while it lasts", async () => {
   const client = await client2025(app.url("/acme"), "2025-11-25", {}, as(ADA));
-  const before = await app.asked();
+  const before = await app.requestCount();
   const stream = await openEvents(app.url("/acme"), { headers: client.headers });
   await client2026(app.url("/acme"), {}, {}, as(ADA)).request("tools/call", {
     name: "open",
     arguments: { key: "heard" },
   });
   await stream.message(({ method }) => method === "notifications/resources/list_changed");
-  expect((await app.asked()) - before).toBe(2);
+  expect((await app.requestCount()) - before).toBe(2);
   await stream.close();
 });
 
 test("a user who comes by plain http over the internet is refused unread", async () => {
   const { headers, body } = write("2025-11-25", "tools/list");
-  const before = await app.asked();
+  const before = await app.requestCount();
   for (const credential of [as(ADA), as("refused"), { ...as("refused"), ...bearer("none") }, { cookie: "session=x" }]) {
     const sent = { headers: { ...headers, ...credential, host: "mcp.example.com" }, body: JSON.stringify(body) };
     const reply = await sendRaw(app.url("/acme"), sent);
     expect([reply.status, reply.text.includes("Use https")]).toEqual([403, true]);
   }
-  expect(await app.asked()).toBe(before);
+  expect(await app.requestCount()).toBe(before);
 });
 
 test("an id of any length that is allowed has sessions", async () => {

@@ -27,9 +27,9 @@ let from = 0;
 beforeEach(() => {
   from = worker.log().length;
 });
-const said = () => worker.log().slice(from);
+const output = () => worker.log().slice(from);
 const noted = () =>
-  said()
+  output()
     .split("\n")
     .filter((line) => line.startsWith("around "))
     .map((line) => line.slice("around ".length));
@@ -61,7 +61,7 @@ describe("a middleware that hangs, in both eras", () => {
       const mine = () => noted().filter((line) => line.includes(id));
       const ended = expect.stringMatching(` acme ${name} (complete|failure)$`) as string;
       await expect.poll(mine).toEqual([`begins ${id} acme ${name}`, ended]);
-      const faults = said()
+      const faults = output()
         .split("\n")
         .filter((line) => line.includes(id) && line.includes("ms of its own"));
       expect([name, faults]).toEqual([name, [expect.stringMatching(`acme`)]]);
@@ -107,7 +107,7 @@ describe.each(ERAS)("in era $era a middleware", ({ era, revision }) => {
     const before = Number(textOf(await call(client, "count", "none")));
     expect(textOf(await call(client, "count", "retries_for_ever"))).toMatch(MASKED);
     expect(Number(textOf(await call(client, "count", "none"))) - before).toBe(11);
-    expect(said()).toContain("next() was called more than 10 times");
+    expect(output()).toContain("next() was called more than 10 times");
   });
 
   it("is told of a call that its client cancels, and reached after it", async () => {
@@ -143,8 +143,8 @@ it("a middleware that hangs ends a stored call of era 2025, to which its client 
   const client = await mcpClient("2025-11-25", `${worker.origin}/mcp/acme`);
   const params = { name: "stored", arguments: { around: "hangs_after" }, _meta: { progressToken: 1 } };
   const followed = await ResumableCall.begin(`${worker.origin}/mcp/acme`, client, { id: "s", params });
-  const told = await followed.finish(() => `${worker.origin}/mcp/acme`);
-  expect(JSON.stringify(told)).toContain("Internal error: the server's log says why");
+  const result = await followed.finish(() => `${worker.origin}/mcp/acme`);
+  expect(JSON.stringify(result)).toContain("Internal error: the server's log says why");
   expect(followed.streams).toBeGreaterThan(1);
   expect(worker.log()).toContain("acme stored complete");
 });

@@ -13,9 +13,9 @@ const worker = await sharedWorker("bounded-worker", { ADMIN_TOKEN, OUTBOUND_LOCA
 const admin = fixtureAdmin(worker.origin, "around");
 let up: Upstream;
 beforeAll(async () => {
-  const said = (text: string): Json => ({ content: [{ type: "text", text }] });
+  const textResult = (text: string): Json => ({ content: [{ type: "text", text }] });
   up = await startUpstream(
-    { once: () => said("once"), reads: () => said("read"), denied: () => said("denied") },
+    { once: () => textResult("once"), reads: () => textResult("read"), denied: () => textResult("denied") },
     { reads: { readOnlyHint: true } },
   );
   for (const id of ["acme", "few"]) await admin.apply(id, { upstreams: { up: { url: up.url } } });
@@ -42,9 +42,9 @@ const PLACES = ERAS.flatMap(({ era, revision }) =>
 );
 type Place = (typeof PLACES)[number];
 
-let from = { log: 0, heard: 0 };
+let from = { log: 0, requestCount: 0 };
 beforeEach(() => {
-  from = { log: worker.log().length, heard: up.heard.length };
+  from = { log: worker.log().length, requestCount: up.requests.length };
 });
 
 async function request({ revision, at }: Place, method: string, params: Json, tenant = "acme", server_id = "up") {
@@ -62,7 +62,8 @@ const callAt = (place: Place, name: string, how: string, tenant?: string) =>
   );
 const textOf = ({ result }: { result: Json }) => (result["content"] as { text: string }[] | undefined)?.[0]?.text;
 /** How often the upstream was called. */
-const sent = () => up.heard.slice(from.heard).filter(({ message }) => message["method"] === "tools/call").length;
+const sent = () =>
+  up.requests.slice(from.requestCount).filter(({ message }) => message["method"] === "tools/call").length;
 const ends = () =>
   worker
     .log()
@@ -97,7 +98,7 @@ describe.each(PLACES)("in era $era at $at", (place) => {
 
   it("remembers what was answered", async () => {
     await call("reads", "remembers");
-    from = { ...from, heard: up.heard.length };
+    from = { ...from, requestCount: up.requests.length };
     expect(textOf(await call("reads", "remembers"))).toBe("read");
     expect(sent()).toBe(0);
   });

@@ -143,9 +143,9 @@ it.each(ERAS)("a handler of era $era is told who its client says it is, and what
   const client = await mcpClient(revision, `${worker.origin}/mcp/other`, {}, { "accept-language": "de" });
   const _meta = { "example.com/trace": "t" };
   const { result } = await client.request("tools/call", { name: "about", ...(revision < "2026" && { _meta }) });
-  const told = result["structuredContent"] as Json;
-  expect(told["client"]).toEqual({ name: "test", version: "1" });
-  expect(told["meta"]).toEqual(revision < "2026" ? _meta : {});
-  expect(told["headers"]).toContain("accept-language");
-  expect(JSON.stringify(told["headers"])).not.toMatch(/session|mcp-/);
+  const reply = result["structuredContent"] as Json;
+  expect(reply["client"]).toEqual({ name: "test", version: "1" });
+  expect(reply["meta"]).toEqual(revision < "2026" ? _meta : {});
+  expect(reply["headers"]).toContain("accept-language");
+  expect(JSON.stringify(reply["headers"])).not.toMatch(/session|mcp-/);
 });

@@ -69,9 +69,9 @@ describe.each(REVISIONS)("in %s", (revision) => {
 
   test("no answer says what only the server's author understands", async () => {
     const client = await mcpClient(revision, url);
-    let asked = 0;
+    let requestCount = 0;
     const ask = async (method: string, params: Json) => {
-      asked += 1;
+      requestCount += 1;
       expectPlain([method, params], await client.request(method, params));
     };
     for (const { name, inputSchema } of await listed(client, "tools")) {
@@ -92,6 +92,6 @@ describe.each(REVISIONS)("in %s", (revision) => {
       await ask("resources/read", { uri });
       await ask("completion/complete", { ref: { type: "ref/resource", uri }, argument: { name: "id", value: uri } });
     }
-    expect(asked).toBeGreaterThan(300);
+    expect(requestCount).toBeGreaterThan(300);
   }, 120_000);
 });

@@ -30,7 +30,7 @@ afterAll(async () => {
 async function count(kind: Kind, at: number): Promise<BilledKind> {
   const tenant = `billed-${at}`;
   const { one } = workers;
-  const admin: Place["admin"] = (...asked) => one.admin(...asked);
+  const admin: Place["admin"] = (...request) => one.admin(...request);
   const place = { workers, upstream, tenant, url: `${one.origin}/mcp/${tenant}`, admin };
   const { before, just, act, after } = await kind.scene(place);
   await before?.();

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Plan, InjectedFault } from "../support/injected-faults.ts";
-import { hearAnswers, type Heard } from "./chaos/answers.ts";
+import { hearAnswers, type ObservedAnswer } from "./chaos/answers.ts";
 import { calls } from "./chaos/calls.ts";
 import { keys } from "./chaos/keys.ts";
 import { operators } from "./chaos/operators.ts";
@@ -23,7 +23,7 @@ import { batches } from "./jitter/batches.ts";
 import type { Check, Played } from "./jitter/check.ts";
 import { createDraws, type Draws } from "./jitter/draws.ts";
 import { registers } from "./jitter/registers.ts";
-import { VARS, World } from "./jitter/world.ts";
+import { VARS, UnreliableWorkers } from "./jitter/unreliable-workers.ts";
 import { SEED } from "../support/seed.ts";
 import { sized } from "../support/tier.ts";
 import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";
@@ -48,9 +48,9 @@ const EVERY = 25;
 
 let storage = "";
 let workers: WorkerPair;
-let world: World;
+let unreliable: UnreliableWorkers;
 let unhear = () => {};
-let heard: Heard[] = [];
+let answers: ObservedAnswer[] = [];
 const tally = new Tally();
 const loads = new Map<string, { operations: number; violations: number }>();
 const struck = new Map<string, number>();
@@ -61,18 +61,18 @@ const rows = { rounds: 0, answers: 0, resets: 0, closures: 0, mostSubrequests: 0
 beforeAll(async () => {
   storage = await mkdtemp(join(tmpdir(), "tenantry-chaos-"));
   const vars = { ...VARS, OUTBOUND_LOCAL: "http://127.0.0.1" };
-  world = await World.begin(async () => {
+  unreliable = await UnreliableWorkers.begin(async () => {
     workers = await startWorkerPair(vars, storage, false, { entry: "chaos-worker", flags: ["nodejs_als"] });
     return workers;
   });
   unhear = hearAnswers(
     (origin) => workers.both.some((worker) => worker.origin === origin),
-    (answer) => heard.push(answer),
+    (answer) => answers.push(answer),
   );
 }, 600_000);
 afterAll(async () => {
   unhear();
-  await world.end();
+  await unreliable.end();
   await rm(storage, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   const said = [...loads].map(([name, { operations, violations }]) => [name.padEnd(14), operations, violations]);
   const strikes = [...struck]
@@ -89,7 +89,7 @@ afterAll(async () => {
   );
 });
 
-const chaosOf = (at: number, query = "") => `${world.origin(at)}/__chaos${query}`;
+const chaosOf = (at: number, query = "") => `${unreliable.origin(at)}/__chaos${query}`;
 
 async function plan(which: Plan | null): Promise<void> {
   const body = JSON.stringify(which);
@@ -102,9 +102,9 @@ interface Struck {
 }
 
 /** What struck this request, and while it was under way objects, which live in the first Worker, and leases for all who wait. */
-async function strikesOf({ origin, id, begun, ended }: Heard): Promise<readonly InjectedFault[]> {
+async function strikesOf({ origin, id, begun, ended }: ObservedAnswer): Promise<readonly InjectedFault[]> {
   const query = `?id=${id}&from=${begun - 50}&to=${ended + 50}`;
-  const origins = [...new Set([origin, world.origin(0)])];
+  const origins = [...new Set([origin, unreliable.origin(0)])];
   const all = await Promise.all(
     origins.map(async (at) => (await (await fetch(`${at}/__chaos${query}`)).json()) as Struck),
   );
@@ -142,7 +142,7 @@ async function playRound(seed: number): Promise<readonly string[]> {
     if (ready === LOADS.length) begin.resolve();
   };
   const planned = begin.promise.then(async () => {
-    heard = [];
+    answers = [];
     await plan({ seed, every: EVERY, absentMs: ABSENT_MS });
   });
   const weather = planned.then(async () => {
@@ -165,7 +165,7 @@ async function playRound(seed: number): Promise<readonly string[]> {
         await weather;
       }
     };
-    const scene = { world, draws: draws.fork(), tag: `${load.name}-${seed}`, isFaulty: true, stormy };
+    const scene = { workers: unreliable, draws: draws.fork(), tag: `${load.name}-${seed}`, isFaulty: true, stormy };
     const played = await load.play(scene).catch((error: unknown): Played => {
       return { operations: 0, violations: [`it did not come to its end: ${String(error)}`] };
     });
@@ -188,7 +188,7 @@ async function playRound(seed: number): Promise<readonly string[]> {
 
 async function judgeAnswers(): Promise<readonly string[]> {
   const violations: string[] = [];
-  for (const answer of heard.splice(0)) {
+  for (const answer of answers.splice(0)) {
     rows.answers += 1;
     const strikes = await strikesOf(answer);
     const { outcome, why } = verdictOf(answer, strikes);

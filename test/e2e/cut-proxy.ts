@@ -1,5 +1,4 @@
-// Owns the cable between a client and a server, which a test can pull out: TCP, whatever speaks over it. Refuses to change
-// what passes, and looks at no more of it than whether a stream was opened with GET.
+// The cable between a client and a server, which a test can pull out: TCP, whatever speaks over it.
 
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";

@@ -32,9 +32,9 @@ afterAll(() => worker.stop());
 test("it starts with no tenant, serves nobody, and says what a URL looks like", async () => {
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
   const headers = { "content-type": "application/json" };
-  const asked = async (path: string) => fetch(`${worker.origin}${path}`, { method: "POST", headers, body });
-  expect((await asked("/mcp/demo")).status).toBe(401);
-  const bare = await asked("/mcp");
+  const ask = async (path: string) => fetch(`${worker.origin}${path}`, { method: "POST", headers, body });
+  expect((await ask("/mcp/demo")).status).toBe(401);
+  const bare = await ask("/mcp");
   expect(bare.status).toBe(404);
   expect(await bare.text()).toContain("/mcp/{tenant}");
   const listed = await fixtureAdmin(worker.origin, "none").ask("GET", "/tenants");

@@ -1,4 +1,4 @@
-// Owns what `wrangler deploy` would upload of this repository's Worker, built once for all files that look at it.
+// What `wrangler deploy` would upload of this repository's Worker, built once for all files that look at it.
 
 import { execFile } from "node:child_process";
 import { join } from "node:path";

@@ -105,14 +105,14 @@ test("docs/api-identity.md: the users of an app, each in their own tenant", asyn
       }
     }
   }
-  const asked = async (path: string, headers: Record<string, string>) => {
+  const ask = async (path: string, headers: Record<string, string>) => {
     const reply = await fetch(`${origin}/ai/mcp${path}`, { headers: { accept: "text/html", ...headers } });
     return [reply.status, await reply.text()];
   };
-  expect(await asked("/globex", bearer(await tokenOf("acme", "ada")))).toEqual([404, expect.any(String)]);
+  expect(await ask("/globex", bearer(await tokenOf("acme", "ada")))).toEqual([404, expect.any(String)]);
   const told = [401, "Make a token in the app's settings"];
   for (const headers of [{}, bearer("none"), bearer(await tokenOf("acme", "ada", -60))]) {
-    expect(await asked("/acme", headers)).toEqual(told);
+    expect(await ask("/acme", headers)).toEqual(told);
   }
 });
 

@@ -1,5 +1,5 @@
-// Owns a server made with the official SDK v1 that offers one of everything, under the names of the conformance fixture: with
-// sessions, without them, or over HTTP+SSE of 2024-11-05. Real HTTP on the loopback interface. Refuses assertions.
+// A server made with the official SDK v1 that offers one of everything, under the names of the conformance fixture:
+// with sessions, without them, or over HTTP+SSE of 2024-11-05. Real HTTP on the loopback interface.
 
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -82,26 +82,26 @@ function overHttpSse(make: () => McpServer): Handle {
   };
 }
 
-const said = (text: string) => ({ content: [{ type: "text" as const, text }] });
+const textResult = (text: string) => ({ content: [{ type: "text" as const, text }] });
 
 function everything(cancelled: () => void): McpServer {
   const server = new McpServer({ name: "everything", version: "1" }, { capabilities: { logging: {} } });
-  server.registerTool("test_simple_text", { description: "Says something." }, async () => said("Something."));
+  server.registerTool("test_simple_text", { description: "Says something." }, async () => textResult("Something."));
   server.registerTool("test_tool_with_progress", {}, async ({ _meta, sendNotification }) => {
     const progressToken = _meta?.progressToken ?? 0;
     for (const progress of [0, 50, 100])
       await sendNotification({ method: "notifications/progress", params: { progressToken, progress, total: 100 } });
-    return said("done");
+    return textResult("done");
   });
   server.registerTool("test_tool_with_logging", {}, async ({ sendNotification }) => {
     // With the call that it is about: `sendLoggingMessage` writes to a stream that stands open beside it.
     for (const data of ["one", "two", "three"])
       await sendNotification({ method: "notifications/message", params: { level: "info", data } });
-    return said("logged");
+    return textResult("logged");
   });
   server.registerTool("test_wait", {}, async ({ signal }) => {
     await Promise.race([once(signal, "abort").then(cancelled), new Promise((end) => setTimeout(end, 20_000))]);
-    return said("waited");
+    return textResult("waited");
   });
   server.registerResource("Static text", "test://static-text", {}, async ({ href }) => ({
     contents: [{ uri: href, text: "This never changes." }],

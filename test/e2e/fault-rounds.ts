@@ -1,5 +1,4 @@
-// Owns a tenant whose one upstream does everything that upstreams do wrong, one after the other, as often as a test wants.
-// Refuses to say how each is answered, beyond that it is answered: test/e2e/gateway-faults.test.ts does.
+// A tenant whose one upstream does everything that upstreams do wrong, one after the other, as often as a test wants.
 
 import { expect } from "vitest";
 import type { FixtureAdmin } from "../support/fixture-admin.ts";
@@ -12,8 +11,8 @@ const OF_A_CALL = CALLING.filter(({ isClosed, timeoutMs = TIMEOUT_MS }) => isClo
 const OF_A_LIST = LISTING.filter(({ isClosed }) => isClosed !== true);
 export const FAULTS = OF_A_CALL.length + OF_A_LIST.length;
 
-const said: Json = { content: [{ type: "text", text: "went" }] };
-const works = at("tools/call", (exchange) => exchange.result(said));
+const result: Json = { content: [{ type: "text", text: "went" }] };
+const works = at("tools/call", (exchange) => exchange.result(result));
 
 export interface FaultRounds {
   /** Every fault once, and what works in between. Resolves when no request to the upstream is open. */
@@ -37,7 +36,9 @@ export async function startFaultRounds(origin: string, admin: FixtureAdmin): Pro
       expect((await call()).error, row.what).toBeDefined();
       // What works in between keeps it from being left alone.
       answer = works;
-      await expect.poll(async () => (await call()).result, { message: row.what, timeout: 20_000 }).toMatchObject(said);
+      await expect
+        .poll(async () => (await call()).result, { message: row.what, timeout: 20_000 })
+        .toMatchObject(result);
     }
     for (const { script } of OF_A_LIST) {
       answer = script;

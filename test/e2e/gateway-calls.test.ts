@@ -21,7 +21,7 @@ async function plain(tools: Readonly<Record<string, UpstreamTool>>): Promise<Ups
   return upstream;
 }
 
-const said = (text: string): Json => ({ content: [{ type: "text", text }] });
+const textResult = (text: string): Json => ({ content: [{ type: "text", text }] });
 const GO = { name: "up__go", arguments: {} };
 
 /** Era 2025 without sessions; lists the tool `go`, whose calls `call` answers. */
@@ -42,25 +42,25 @@ const callsAt = (up: ScriptedServer) => up.names.filter((name) => name === "tool
 
 describe.each(ERAS)("a client of era $era", ({ era, revision }) => {
   test("has its own headers sent on where the map names them, and its trace context, and nothing else", async () => {
-    const up = await plain({ go: () => said("done") });
+    const up = await plain({ go: () => textResult("done") });
     const upstreams = { up: { url: up.url, era, headers: { "X-Trace": "{{client:x-trace}}", "X-Own": "1" } } };
     const tenant = await gatewayTenant(origin, admin, upstreams);
     const client = await tenant.client(revision);
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     const headers = { "x-trace": "t-1", "x-other": "no", cookie: "a=b", traceparent, tracestate: "a=1" };
     await client.request("tools/call", GO, { headers });
-    const first = up.heard.at(-1)?.headers;
+    const first = up.requests.at(-1)?.headers;
     expect(first).toMatchObject({ "x-trace": "t-1", "x-own": "1", traceparent, tracestate: "a=1" });
     for (const name of ["x-other", "cookie", "authorization"]) expect(first, name).not.toHaveProperty(name);
     await client.request("tools/call", GO);
-    const second = up.heard.at(-1)?.headers;
+    const second = up.requests.at(-1)?.headers;
     expect(second).toMatchObject({ "x-own": "1" });
     for (const name of ["x-trace", "traceparent", "tracestate"]) expect(second, name).not.toHaveProperty(name);
   });
 
   test.each(["2025", "2026"] as const)("is shown no credential that an upstream of era %s repeats", async (upEra) => {
     const up = await plain({
-      go: () => said(`you sent Bearer ${SECRET}`),
+      go: () => textResult(`you sent Bearer ${SECRET}`),
       fail: () => ({ error: { code: -32055, message: `not with ${SECRET}`, data: { got: [SECRET] } } }),
     });
     const upstreams = { up: { url: up.url, era: upEra, headers: WITH_SECRET } };
@@ -70,19 +70,19 @@ describe.each(ERAS)("a client of era $era", ({ era, revision }) => {
     expect(result["content"]).toEqual([{ type: "text", text: "you sent Bearer [redacted]" }]);
     const { error } = await client.request("tools/call", { name: "up__fail", arguments: {} });
     expect(error).toMatchObject({ message: "not with [redacted]", data: { server: "up", got: ["[redacted]"] } });
-    expect(up.heard.at(-1)?.headers.authorization).toBe(`Bearer ${SECRET}`);
+    expect(up.requests.at(-1)?.headers.authorization).toBe(`Bearer ${SECRET}`);
     expect(JSON.stringify(error)).not.toContain("s3cret");
   });
 });
 
 describe("a trace context in the metadata of a call", () => {
   test.each(["2025", "2026"] as const)("reaches an upstream of era %s", async (era) => {
-    const up = await plain({ go: () => said("done") });
+    const up = await plain({ go: () => textResult("done") });
     const tenant = await gatewayTenant(origin, admin, { up: { url: up.url, era } });
     const client = await tenant.client();
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     await client.request("tools/call", { ...GO, _meta: { traceparent } });
-    expect(up.heard.at(-1)?.message["params"]).toMatchObject({ _meta: { traceparent } });
+    expect(up.requests.at(-1)?.message["params"]).toMatchObject({ _meta: { traceparent } });
   });
 });
 
@@ -112,7 +112,7 @@ describe("numbers that are longer than a number can be", () => {
   });
 
   test("pass in a message that names its upstream", async () => {
-    const up = await scripted((exchange) => exchange.result(said("done")));
+    const up = await scripted((exchange) => exchange.result(textResult("done")));
     const tenant = await gatewayTenant(origin, admin, { up: { url: up.url, era: "2025" } });
     const body = `{"server_id":"up","jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"go","arguments":${ARGS}}}`;
     const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
@@ -162,7 +162,7 @@ describe("an upstream that cannot be reached", () => {
 
   test("is tried again by one call, and serves everybody when that one is answered", async () => {
     let isBack = false;
-    const up = await scripted((exchange) => (isBack ? exchange.result(said("back")) : exchange.reset()));
+    const up = await scripted((exchange) => (isBack ? exchange.result(textResult("back")) : exchange.reset()));
     const tenant = await gatewayTenant(origin, admin, { up: { url: up.url, era: "2025" } });
     const client = await tenant.client();
     for (let time = 0; time < 5; time += 1) await client.request("tools/call", GO);
@@ -179,7 +179,7 @@ describe("an upstream that cannot be reached", () => {
 describe("an upstream that answers", () => {
   test("503 with Retry-After is left alone for that time, and its callers are told", async () => {
     const up = await scripted((exchange) => exchange.refuse(503, { "retry-after": "60" }));
-    const beside = await plain({ ok: () => said("fine") });
+    const beside = await plain({ ok: () => textResult("fine") });
     const upstreams = { up: { url: up.url, era: "2025" }, beside: { url: beside.url } };
     const tenant = await gatewayTenant(origin, admin, upstreams);
     const client = await tenant.client();
@@ -197,7 +197,7 @@ describe("an upstream that answers", () => {
   test("429 to one client goes on to serve all, and says when to come back", async () => {
     const up = await scripted((exchange) => {
       if (exchange.headers["x-user"] === "ann") exchange.refuse(429, { "retry-after": "60" });
-      else exchange.result(said("hello"));
+      else exchange.result(textResult("hello"));
     });
     const headers = { "X-User": "{{client:x-user}}" };
     const tenant = await gatewayTenant(origin, admin, { up: { url: up.url, era: "2025", headers } });

@@ -102,7 +102,7 @@ describe("a call of an upstream that", () => {
   );
 });
 
-const SAID = { content: [{ type: "text", text: "went" }] };
+const TEXT_RESULT = { content: [{ type: "text", text: "went" }] };
 
 describe("beside an upstream that forgot its session", () => {
   test("the others are called, and its call goes once more in a new one", async () => {
@@ -113,18 +113,18 @@ describe("beside an upstream that forgot its session", () => {
       if (exchange.name === "initialize") open.add(`s${(begun += 1)}`);
       else if (!open.has(session)) return exchange.refuse(404);
       const listed = { tools: [{ name: "go", inputSchema: { type: "object" } }] };
-      sessionScript(`s${begun}`, (other) => other.result(other.name === "tools/list" ? listed : SAID), {
+      sessionScript(`s${begun}`, (other) => other.result(other.name === "tools/list" ? listed : TEXT_RESULT), {
         tools: {},
       })(exchange);
     });
     const { token } = await admin.key(tenant.id);
     const client = await mcpClient("2025-11-25", tenant.url, {}, { authorization: `Bearer ${token}` });
     const call = () => client.request("tools/call", { name: "faulty__go", arguments: {} });
-    expect((await call()).result).toMatchObject(SAID);
+    expect((await call()).result).toMatchObject(TEXT_RESULT);
     open.clear();
-    expect((await call()).result).toMatchObject({ ...SAID, _meta: { "tenantry/session": "new" } });
+    expect((await call()).result).toMatchObject({ ...TEXT_RESULT, _meta: { "tenantry/session": "new" } });
     await expectNeighbours(client);
-    expect((await call()).result).toEqual(SAID);
+    expect((await call()).result).toEqual(TEXT_RESULT);
   });
 });
 
@@ -134,7 +134,7 @@ describe("beside an upstream whose definitions change under review", () => {
     const listing = at("tools/list", (exchange) =>
       exchange.result({ tools: [{ name: "go", description, inputSchema: { type: "object" } }] }),
     );
-    const script = at("tools/call", (exchange) => exchange.result(SAID));
+    const script = at("tools/call", (exchange) => exchange.result(TEXT_RESULT));
     const { tenant } = await tenantBeside((exchange) => (exchange.name === "tools/list" ? listing : script)(exchange), {
       more: { trust: "review" },
     });

@@ -17,9 +17,9 @@ const ADDRESSES: Readonly<Record<string, readonly string[]>> = {
   "half.example.com": ["1.1.1.1", "10.0.0.7"],
 };
 const resolver = createServer((request, response) => {
-  const asked = new URL(request.url ?? "", "http://resolver").searchParams;
-  const name = asked.get("name") ?? "";
-  const found = asked.get("type") === "A" ? (ADDRESSES[name] ?? []) : [];
+  const query = new URL(request.url ?? "", "http://resolver").searchParams;
+  const name = query.get("name") ?? "";
+  const found = query.get("type") === "A" ? (ADDRESSES[name] ?? []) : [];
   const Answer = found.map((data) => ({ name, type: 1, TTL: 60, data }));
   response.setHeader("content-type", "application/dns-json").end(JSON.stringify({ Status: 0, Answer }));
 }).listen(0, "127.0.0.1");

@@ -90,5 +90,5 @@ test("docs/gateway-operate.md: its commands, in their order", async () => {
   expect(said.get("upstream test")).toMatch(/^works +yes$/m);
   expect(said.get("explain acme")).toContain("tracker__search");
   expect([...said.values()].join("\n")).not.toContain("hush");
-  expect(new Set(upstream.heard.map(({ headers }) => headers.authorization))).toEqual(new Set(["Bearer hush"]));
+  expect(new Set(upstream.requests.map(({ headers }) => headers.authorization))).toEqual(new Set(["Bearer hush"]));
 });

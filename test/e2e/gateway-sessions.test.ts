@@ -76,7 +76,7 @@ async function sessionOf(worker: WatchedWorker, called: Called): Promise<string>
   return ((result["content"] as Json[])[0] as { text: string }).text;
 }
 
-const asked = async (worker: WatchedWorker) =>
+const ask = async (worker: WatchedWorker) =>
   (await worker.calls())
     .filter((one) => one.startsWith("UpstreamObject"))
     .map((one) => one.slice("UpstreamObject ".length));
@@ -89,11 +89,11 @@ describe("two isolates", () => {
     const { token } = await keyOf(workers, id);
     for (const worker of [one, two]) await worker.reset();
     const first = await sessionOf(one, { id, token });
-    await expect.poll(() => asked(one)).toEqual(["claim", "store"]);
+    await expect.poll(() => ask(one)).toEqual(["claim", "store"]);
     expect(await sessionOf(two, { id, token })).toBe(first);
-    expect(await asked(two)).toEqual(["claim"]);
+    expect(await ask(two)).toEqual(["claim"]);
     for (const worker of [one, two, one, two]) expect(await sessionOf(worker, { id, token })).toBe(first);
-    expect([await asked(one), await asked(two)]).toEqual([["claim", "store"], ["claim"]]);
+    expect([await ask(one), await ask(two)]).toEqual([["claim", "store"], ["claim"]]);
     const ids = upstream.ids.get(first) ?? [];
     expect(ids).toHaveLength(6);
     expect(new Set(ids).size).toBe(6);
@@ -223,7 +223,7 @@ describe("a session that nobody uses", () => {
     const refused = { status: 401, body: { error: "invalid_client" } };
     let valid = "first-secret";
     const { answer } = tokens;
-    tokens.answer = (count) => (tokens.heard.at(-1)?.form.get("client_secret") === valid ? answer(count) : refused);
+    tokens.answer = (count) => (tokens.requests.at(-1)?.form.get("client_secret") === valid ? answer(count) : refused);
     const id = await tenantAt(upstream.url);
     await workers.one.admin("PUT", `/tenants/${id}/secrets/CLIENT?wait=1`, { value: valid });
     const method = "client_secret_post";

@@ -13,7 +13,7 @@ const admin = fixtureAdmin(origin, "gwt");
 const SECRET = "s3cret-of-the-client";
 const WITH_SECRET = { secrets: { UP_SECRET: SECRET } };
 const GO = { name: "up__go", arguments: {} };
-const said = (text: string): Json => ({ content: [{ type: "text", text }] });
+const textResult = (text: string): Json => ({ content: [{ type: "text", text }] });
 
 async function plain(tools: Readonly<Record<string, UpstreamTool>>): Promise<Upstream> {
   const upstream = await startUpstream(tools);
@@ -48,17 +48,17 @@ describe.each(ERAS)("an upstream of era $era with client credentials", ({ era, r
     // The one with which it is read has ended when the calls come.
     const token = (count: number) => ({ access_token: `token-number-${count}`, token_type: "Bearer" });
     tokens.answer = (count) => ({ body: { ...token(count), expires_in: count === 1 ? 0.001 : 3600 } });
-    const up = await plain({ go: () => said("done") });
+    const up = await plain({ go: () => textResult("done") });
     const upstreams = { up: { url: up.url, era, auth: authAt(tokens, { scope: "a b", clientId: "ten: try%" }) } };
     const tenant = await gatewayTenant(origin, admin, upstreams, WITH_SECRET);
     const client = await tenant.client(revision);
     const all = await Promise.all(Array.from({ length: 10 }, () => client.request("tools/call", GO)));
-    for (const { result } of all) expect(result).toMatchObject(said("done"));
-    const sent = up.heard.filter(({ message }) => message["method"] === "tools/call").map(({ headers }) => headers);
+    for (const { result } of all) expect(result).toMatchObject(textResult("done"));
+    const sent = up.requests.filter(({ message }) => message["method"] === "tools/call").map(({ headers }) => headers);
     expect(sent.map(({ authorization }) => authorization)).toEqual(Array.from(sent, () => "Bearer token-number-2"));
     expect(sent).toHaveLength(10);
-    expect(tokens.heard).toHaveLength(2);
-    const [asked] = tokens.heard;
+    expect(tokens.requests).toHaveLength(2);
+    const [asked] = tokens.requests;
     expect(Object.fromEntries(asked?.form ?? [])).toEqual({
       grant_type: "client_credentials",
       scope: "a b",
@@ -72,11 +72,11 @@ describe.each(ERAS)("an upstream of era $era with client credentials", ({ era, r
 describe("client credentials", () => {
   test("go in the body where the document says so, without a resource where it is empty", async () => {
     const tokens = await startTokenEndpoint();
-    const up = await plain({ go: () => said("done") });
+    const up = await plain({ go: () => textResult("done") });
     const auth = authAt(tokens, { method: "client_secret_post", resource: "" });
     await gatewayTenant(origin, admin, { up: { url: up.url, auth } }, WITH_SECRET);
-    expect(tokens.heard[0]?.headers).not.toHaveProperty("authorization");
-    expect(Object.fromEntries(tokens.heard[0]?.form ?? [])).toEqual({
+    expect(tokens.requests[0]?.headers).not.toHaveProperty("authorization");
+    expect(Object.fromEntries(tokens.requests[0]?.form ?? [])).toEqual({
       grant_type: "client_credentials",
       client_id: "tenantry",
       client_secret: SECRET,
@@ -85,7 +85,7 @@ describe("client credentials", () => {
 
   test("are shown to nobody, with the token, whoever repeats them", async () => {
     const tokens = await startTokenEndpoint();
-    const up = await plain({ go: () => said(`token-number-1 ${SECRET}`) });
+    const up = await plain({ go: () => textResult(`token-number-1 ${SECRET}`) });
     const tenant = await gatewayTenant(origin, admin, { up: { url: up.url, auth: authAt(tokens) } }, WITH_SECRET);
     const client = await tenant.client();
     const { result } = await client.request("tools/call", GO);
@@ -102,7 +102,7 @@ describe("a token that the upstream takes no more", () => {
     let valid = "token-number-1";
     const up = await guarded(
       () => valid,
-      (exchange) => exchange.result(said("in")),
+      (exchange) => exchange.result(textResult("in")),
     );
     const tenant = await gatewayTenant(
       origin,
@@ -111,10 +111,10 @@ describe("a token that the upstream takes no more", () => {
       WITH_SECRET,
     );
     const client = await tenant.client();
-    expect((await client.request("tools/call", GO)).result).toMatchObject(said("in"));
+    expect((await client.request("tools/call", GO)).result).toMatchObject(textResult("in"));
     valid = "token-number-2";
-    expect((await client.request("tools/call", GO)).result).toMatchObject(said("in"));
-    expect(tokens.heard).toHaveLength(2);
+    expect((await client.request("tools/call", GO)).result).toMatchObject(textResult("in"));
+    expect(tokens.requests).toHaveLength(2);
     expect(up.exchanges.at(-1)?.headers.authorization).toBe("Bearer token-number-2");
   });
 
@@ -123,7 +123,7 @@ describe("a token that the upstream takes no more", () => {
     let valid = "token-number-1";
     const up = await guarded(
       () => valid,
-      (exchange) => exchange.result(said("in")),
+      (exchange) => exchange.result(textResult("in")),
     );
     const tenant = await gatewayTenant(
       origin,
@@ -135,7 +135,7 @@ describe("a token that the upstream takes no more", () => {
     valid = "none";
     const { error } = await client.request("tools/call", GO);
     expect(error).toMatchObject({ code: -32000, data: { server: "up", fault: "status" } });
-    expect(tokens.heard).toHaveLength(2);
+    expect(tokens.requests).toHaveLength(2);
   });
 });
 
@@ -161,11 +161,11 @@ describe("a token endpoint that", () => {
   ] as const)("%s is named with its code alone, in lists and in calls", async (_what, answer, why) => {
     const tokens = await startTokenEndpoint();
     tokens.answer = () => answer;
-    const up = await plain({ go: () => said("done") });
+    const up = await plain({ go: () => textResult("done") });
     const tenant = await gatewayTenant(origin, admin, { up: { url: up.url, auth: authAt(tokens) } }, WITH_SECRET);
     const client = await tenant.client();
     expect(missingOf((await client.request("tools/list")).result)).toEqual([{ source: "up", why }]);
-    expect(up.heard).toEqual([]);
+    expect(up.requests).toEqual([]);
   });
 
   test("stops working fails calls with a clear error, and is not asked by each of them", async () => {
@@ -174,7 +174,7 @@ describe("a token endpoint that", () => {
       count === 1
         ? { body: { access_token: "token-number-1", token_type: "bearer", expires_in: 0.001 } }
         : { status: 400, body: { error: "invalid_scope" } };
-    const up = await plain({ go: () => said("done") });
+    const up = await plain({ go: () => textResult("done") });
     const tenant = await gatewayTenant(origin, admin, { up: { url: up.url, auth: authAt(tokens) } }, WITH_SECRET);
     const client = await tenant.client();
     const why = "up: it has no access token: the token endpoint answered 400 (invalid_scope)";
@@ -182,14 +182,14 @@ describe("a token endpoint that", () => {
       const { error } = await client.request("tools/call", GO);
       expect(error).toMatchObject({ code: -32000, message: why, data: { server: "up", fault: "token" } });
     }
-    expect(tokens.heard).toHaveLength(2);
+    expect(tokens.requests).toHaveLength(2);
   });
 
   test("never answers costs a call no more than its own time", async () => {
     const tokens = await startTokenEndpoint();
     tokens.answer = (count) =>
       count === 1 ? { body: { access_token: "token-number-1", token_type: "bearer", expires_in: 0.001 } } : "silence";
-    const up = await plain({ go: () => said("done") });
+    const up = await plain({ go: () => textResult("done") });
     const upstreams = { up: { url: up.url, auth: authAt(tokens), timeoutMs: 300 } };
     const tenant = await gatewayTenant(origin, admin, upstreams, WITH_SECRET);
     const client = await tenant.client();

@@ -116,28 +116,28 @@ describe.each(ROWS)("$server behind $gateways gateways", (row) => {
 
   test.each(CLIENTS)("tells its progress to the official %s client", async (_name, connect) => {
     const client: AnyClient = await connect(here.url);
-    const heard: number[] = [];
-    const onprogress = ({ progress }: { progress: number }) => void heard.push(progress);
-    const asked = { name: `${here.prefix}test_tool_with_progress`, arguments: {} };
-    if (client instanceof ClientV1) await client.callTool(asked, undefined, { onprogress });
-    else await client.callTool(asked, { onprogress });
-    expect(heard).toEqual([0, 50, 100]);
+    const values: number[] = [];
+    const onprogress = ({ progress }: { progress: number }) => void values.push(progress);
+    const params = { name: `${here.prefix}test_tool_with_progress`, arguments: {} };
+    if (client instanceof ClientV1) await client.callTool(params, undefined, { onprogress });
+    else await client.callTool(params, { onprogress });
+    expect(values).toEqual([0, 50, 100]);
   });
 
   // Without a session nobody remembers the level that a client of era 2025 asked for.
   test.runIf(row.sdk !== "stateless")("logs to a client that asked for it, at its level", async () => {
     const client = await connectV1(here.url);
-    const heard: unknown[] = [];
-    client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => void heard.push(params.level));
+    const messages: unknown[] = [];
+    client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => void messages.push(params.level));
     const call = () => client.callTool({ name: `${here.prefix}test_tool_with_logging`, arguments: {} });
     await call();
-    expect(heard).toEqual([]);
+    expect(messages).toEqual([]);
     await client.setLoggingLevel("error");
     await call();
-    expect(heard).toEqual([]);
+    expect(messages).toEqual([]);
     await client.setLoggingLevel("debug");
     await call();
-    expect(heard).toEqual(["info", "info", "info"]);
+    expect(messages).toEqual(["info", "info", "info"]);
   });
 
   const hears = row.sdk === "sessions" || row.sdk === "http-sse";
@@ -145,10 +145,10 @@ describe.each(ROWS)("$server behind $gateways gateways", (row) => {
     const before = sdk?.cancelled() ?? 0;
     const client: AnyClient = await connect(here.url);
     const abort = new AbortController();
-    const asked = { name: `${here.prefix}test_wait`, arguments: {} };
+    const params = { name: `${here.prefix}test_wait`, arguments: {} };
     const { signal } = abort;
     const called =
-      client instanceof ClientV1 ? client.callTool(asked, undefined, { signal }) : client.callTool(asked, { signal });
+      client instanceof ClientV1 ? client.callTool(params, undefined, { signal }) : client.callTool(params, { signal });
     const ended = expect(called).rejects.toThrow();
     setTimeout(() => abort.abort(), 1000);
     await ended;

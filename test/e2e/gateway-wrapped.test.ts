@@ -9,7 +9,7 @@ import { startUpstream, type Upstream } from "../support/upstream.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "wrapped");
-const said = (text: string): Json => ({ content: [{ type: "text", text }] });
+const textResult = (text: string): Json => ({ content: [{ type: "text", text }] });
 
 describe("POST /gateway/{tenant}", () => {
   let up: Upstream;
@@ -18,7 +18,7 @@ describe("POST /gateway/{tenant}", () => {
   const listing = (server_id?: unknown): Json => ({ server_id, jsonrpc: "2.0", id: 5, method: "tools/list" });
 
   beforeAll(async () => {
-    up = await startUpstream({ shown: () => said("shown"), hidden: () => said("hidden") });
+    up = await startUpstream({ shown: () => textResult("shown"), hidden: () => textResult("hidden") });
     const profiles = { few: { tools: { deny: ["*hidden"] } }, none: { tools: { allow: ["note_*"] } } };
     tenant = await gatewayTenant(origin, admin, { up: { url: up.url, era: "2025" } }, { document: { profiles } });
   });
@@ -28,8 +28,8 @@ describe("POST /gateway/{tenant}", () => {
     const params = { name: "shown", arguments: { a: [1, { b: null }] } };
     const { id, result } = await wrapped({ server_id: "up", jsonrpc: "2.0", id: "x", method: "tools/call", params });
     expect(id).toBe("x");
-    expect(result).toEqual(said("shown"));
-    const { message, body } = up.heard.at(-1) ?? { message: {}, body: "" };
+    expect(result).toEqual(textResult("shown"));
+    const { message, body } = up.requests.at(-1) ?? { message: {}, body: "" };
     expect(message).toMatchObject({ method: "tools/call", params });
     expect(body).not.toContain("server_id");
   });
@@ -38,10 +38,10 @@ describe("POST /gateway/{tenant}", () => {
     expect(namesIn((await wrapped(listing("up"))).result)).toEqual(["shown", "hidden"]);
     expect(namesIn((await wrapped(listing("up"), `${tenant.id}/few`)).result)).toEqual(["shown"]);
     const call = { server_id: "up", jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "hidden" } };
-    expect((await wrapped(call)).result).toEqual(said("hidden"));
-    const from = up.heard.length;
+    expect((await wrapped(call)).result).toEqual(textResult("hidden"));
+    const from = up.requests.length;
     expect((await wrapped(call, `${tenant.id}/few`)).error).toMatchObject({ code: -32602 });
-    expect(up.heard).toHaveLength(from);
+    expect(up.requests).toHaveLength(from);
   });
 
   test("knows no server of which the view shows nothing", async () => {

@@ -30,7 +30,7 @@ async function plain(tools: Readonly<Record<string, UpstreamTool>>): Promise<Ups
   return upstream;
 }
 
-const said = (text: string): Json => ({ content: [{ type: "text", text }] });
+const textResult = (text: string): Json => ({ content: [{ type: "text", text }] });
 
 async function connectV1(url: string, capabilities = {}): Promise<ClientV1> {
   const client = new ClientV1(ABOUT, { capabilities });
@@ -86,9 +86,9 @@ describe("another tenantry as an upstream", () => {
     expect((await here.readResource({ uri: data })).contents).toEqual(
       (await there.readResource({ uri: data })).contents,
     );
-    const asked = { arguments: { arg1: "a", arg2: "b" } };
-    const got = await here.getPrompt({ name: "conf__test_prompt_with_arguments", ...asked });
-    const wanted = await there.getPrompt({ name: "test_prompt_with_arguments", ...asked });
+    const params = { arguments: { arg1: "a", arg2: "b" } };
+    const got = await here.getPrompt({ name: "conf__test_prompt_with_arguments", ...params });
+    const wanted = await there.getPrompt({ name: "test_prompt_with_arguments", ...params });
     expect(got.messages).toEqual(wanted.messages);
     const argument = { name: "arg1", value: "" };
     const completed = await here.complete({
@@ -109,9 +109,11 @@ test.each(ERAS)("progress of an upstream of era $era has the client's own token"
     era === "2025"
       ? await client.request("tools/call", { ...params, _meta: { progressToken: "mine" } })
       : await call2026(tenant.url, params.name, { progressToken: "mine" });
-  const told = messages.filter(({ method }) => method === "notifications/progress").map((one) => one["params"]);
-  expect(told.length).toBeGreaterThan(1);
-  for (const one of told) expect(one).toMatchObject({ progressToken: "mine" });
+  const notifications = messages
+    .filter(({ method }) => method === "notifications/progress")
+    .map((one) => one["params"]);
+  expect(notifications.length).toBeGreaterThan(1);
+  for (const one of notifications) expect(one).toMatchObject({ progressToken: "mine" });
 });
 
 /** A call with members of `_meta` that a client does not write by itself. */
@@ -143,13 +145,13 @@ describe("in era 2025", () => {
     const sdk = await SdkServer.start();
     const tenant = await gatewayTenant(origin, admin, { sdk: { url: sdk.url, era: "2025" } });
     const client = await connectV1(tenant.url, { elicitation: {} });
-    const asked: unknown[] = [];
+    const requests: unknown[] = [];
     client.setRequestHandler(ElicitRequestSchema, async ({ params }) => {
-      asked.push(params.message);
+      requests.push(params.message);
       return { action: "accept", content: { sure: true } };
     });
     const { content } = await client.callTool({ name: "sdk__elicit", arguments: {} });
-    expect(asked).toEqual(["Sure?"]);
+    expect(requests).toEqual(["Sure?"]);
     expect(content).toEqual([{ type: "text", text: '{"action":"accept","content":{"sure":true}}' }]);
   });
 
@@ -278,7 +280,7 @@ describe("in era 2026", () => {
 
 describe("one call", () => {
   test("is one call at the upstream, with its secrets and nothing of the client's", async () => {
-    const up = await plain({ once: () => said("done") });
+    const up = await plain({ once: () => textResult("done") });
     const tenant = await gatewayTenant(
       origin,
       admin,
@@ -288,15 +290,15 @@ describe("one call", () => {
     const client = await tenant.client();
     const lacking = await client.request("tools/list");
     expect(JSON.stringify(lacking.result["_meta"])).toMatch(/not been read|no secret UP_TOKEN/);
-    expect(up.heard).toEqual([]);
+    expect(up.requests).toEqual([]);
     await admin.ask("PUT", `/tenants/${tenant.id}/secrets/UP_TOKEN?wait=1`, { value: "s3cret-of-the-upstream" });
     await expect
       .poll(async () => namesIn((await client.request("tools/list")).result), { timeout: 20_000 })
       .toEqual(["up__once"]);
-    const from = up.heard.length;
+    const from = up.requests.length;
     const headers = { "x-client": "mine", cookie: "a=b" };
     await client.request("tools/call", { name: "up__once", arguments: { a: 1 } }, { headers });
-    const calls = up.heard.slice(from).filter(({ message }) => message["method"] === "tools/call");
+    const calls = up.requests.slice(from).filter(({ message }) => message["method"] === "tools/call");
     expect(calls).toHaveLength(1);
     expect(calls[0]?.message["params"]).toMatchObject({ name: "once", arguments: { a: 1 } });
     expect(calls[0]?.body).not.toContain("progressToken");
@@ -307,14 +309,14 @@ describe("one call", () => {
 
   test("with a name that is too long for clients is listed under a shorter one that says so, and goes by its own", async () => {
     const long = `do_${"very_".repeat(20)}much`;
-    const up = await plain({ [long]: () => said("done") });
+    const up = await plain({ [long]: () => textResult("done") });
     const tenant = await gatewayTenant(origin, admin, { up: { url: up.url } });
     const client = await tenant.client();
     const [tool] = (await client.request("tools/list")).result["tools"] as { name: string; _meta: Json }[];
     expect(tool?.name).toMatch(/^[a-zA-Z0-9_-]{64}$/);
     expect(tool?._meta).toEqual({ "tenantry/name": long });
     await client.request("tools/call", { name: tool?.name, arguments: {} });
-    expect(up.heard.at(-1)?.message["params"]).toMatchObject({ name: long });
+    expect(up.requests.at(-1)?.message["params"]).toMatchObject({ name: long });
   });
 });
 
@@ -366,7 +368,7 @@ describe("a right that is withdrawn while a session at the upstream begins", () 
       else if (exchange.name === "notifications/initialized") exchange.refuse(202);
       else if (exchange.name === "tools/list")
         exchange.result({ tools: [{ name: "go", inputSchema: { type: "object" } }] });
-      else if (exchange.name === "tools/call") exchange.result(said("went"));
+      else if (exchange.name === "tools/call") exchange.result(textResult("went"));
     });
     const upstreams = { up: { url: up.url, era: "2025" } };
     const tenant = await gatewayTenant(origin, admin, upstreams);

@@ -26,13 +26,13 @@ const takesText = ({ type }: Json) => type === "string" || type === "array";
 test("every text of every tool may have one", async () => {
   const client = await client2025(url, "2025-11-25");
   const { tools } = (await client.request("tools/list", {})).result as unknown as { tools: readonly ListedTool[] };
-  const asked = tools.flatMap((tool) =>
+  const requests = tools.flatMap((tool) =>
     Object.entries(tool.inputSchema.properties ?? {})
       .filter(([, schema]) => takesText(schema))
       .flatMap(([member]) => HALVES.map((half) => [tool, member, half] as const)),
   );
-  expect(asked.length).toBeGreaterThan(20);
-  for (const [tool, member, half] of asked) {
+  expect(requests.length).toBeGreaterThan(20);
+  for (const [tool, member, half] of requests) {
     const args = argumentsWith(tool, member, half);
     const { text } = await client.request("tools/call", { name: tool.name, arguments: args });
     expect([tool.name, member, text]).toEqual([

@@ -8,12 +8,12 @@ import { REVISIONS, requestsOf, type ListedSchema, type PairRequest } from "./hi
 import {
   hiddenId,
   hiddenText,
-  SIGHTS,
-  startWorlds,
+  VIEWS,
+  startFixtures,
   visibleId,
-  type HiddenWorld,
-  type SightName,
-} from "./hidden-things/world.ts";
+  type HiddenFixture,
+  type ViewName,
+} from "./hidden-things/fixture.ts";
 import { openEvents, type EventReader } from "../support/event-reader.ts";
 import { client2025, type Json } from "../support/mcp-client.ts";
 import { write } from "../support/raw-http.ts";
@@ -22,12 +22,12 @@ import { sized } from "../support/tier.ts";
 
 const PAIRS = sized({ usual: 300, long: 1500, soak: 10_000 });
 
-let worlds: readonly [HiddenWorld, HiddenWorld];
+let fixtures: readonly [HiddenFixture, HiddenFixture];
 beforeAll(async () => {
-  worlds = await startWorlds();
+  fixtures = await startFixtures();
 });
 afterAll(async () => {
-  await Promise.all(worlds.map(({ stop }) => stop()));
+  await Promise.all(fixtures.map(({ stop }) => stop()));
 });
 
 /** Everything that is random by nature, and nothing else: where a world is, when it wrote, what it sealed. */
@@ -43,23 +43,23 @@ const plain = (text: string) =>
     (sealed) => `SEALED ${sealed.length}`,
   );
 
-interface Told {
+interface Received {
   readonly text: string;
   readonly shown: string;
 }
 
-async function send(world: HiddenWorld, { revision, sight, method, params }: PairRequest): Promise<Told> {
+async function send(fixture: HiddenFixture, { revision, view, method, params }: PairRequest): Promise<Received> {
   const { headers, body } = write(revision, method, params);
-  const init = { method: "POST", headers: { ...headers, ...world.headers(sight) }, body: JSON.stringify(body) };
-  const response = await fetch(world.url(sight), init);
+  const init = { method: "POST", headers: { ...headers, ...fixture.headers(view) }, body: JSON.stringify(body) };
+  const response = await fetch(fixture.url(view), init);
   const text = await response.text();
-  const told = [...response.headers].filter(([name]) => name !== "date");
-  return { text, shown: plain(JSON.stringify([response.status, told, text])) };
+  const headerPairs = [...response.headers].filter(([name]) => name !== "date");
+  return { text, shown: plain(JSON.stringify([response.status, headerPairs, text])) };
 }
 
-/** Cursors that both worlds gave, by sight and by the list that they are of. */
+/** Cursors that both worlds gave, by view and by the list that they are of. */
 const given = new Map<string, (readonly [string, string])[]>();
-const listOf = ({ sight, method, params }: PairRequest) => `${sight} ${method} ${JSON.stringify(params["name"])}`;
+const listOf = ({ view, method, params }: PairRequest) => `${view} ${method} ${JSON.stringify(params["name"])}`;
 const cursorIn = (text: string) => /\\?"nextCursor\\?":\\?"([^"\\]+)/.exec(text)?.[1];
 
 /** The value with this cursor wherever one is wanted; without a cursor there is no such member. */
@@ -69,10 +69,10 @@ function withCursor(value: unknown, cursor: string | undefined): unknown {
   return Object.fromEntries(members.filter(([, item]) => item !== undefined));
 }
 
-function resumed(request: PairRequest, world: 0 | 1): PairRequest {
+function resumed(request: PairRequest, fixture: 0 | 1): PairRequest {
   const known = given.get(listOf(request)) ?? [];
   const cursor =
-    request.resumes === undefined ? undefined : known[request.resumes % Math.max(1, known.length)]?.[world];
+    request.resumes === undefined ? undefined : known[request.resumes % Math.max(1, known.length)]?.[fixture];
   return { ...request, params: withCursor(request.params, cursor) as Json };
 }
 
@@ -86,7 +86,7 @@ function firstDifference(one: string, other: string) {
 let compared = 0;
 
 async function compare(request: PairRequest): Promise<void> {
-  const [without, crowded] = worlds;
+  const [without, crowded] = fixtures;
   if (request.stirs !== undefined) await crowded.store(hiddenId(request.stirs), hiddenText(request.stirs + compared));
   const [a, b] = await Promise.all([send(without, resumed(request, 0)), send(crowded, resumed(request, 1))]);
   const differs = firstDifference(a.shown, b.shown);
@@ -98,22 +98,22 @@ async function compare(request: PairRequest): Promise<void> {
   compared += 1;
 }
 
-async function toolsOf(sight: SightName): Promise<readonly ListedSchema[]> {
+async function toolsOf(view: ViewName): Promise<readonly ListedSchema[]> {
   const asked = {
     revision: "2025-11-25",
-    sight,
+    view,
     method: "tools/list",
     params: {},
     resumes: undefined,
     stirs: undefined,
   } as const;
-  const [{ text }] = (await Promise.all(worlds.map(async (world) => send(world, asked)))) as [Told];
+  const [{ text }] = (await Promise.all(fixtures.map(async (fixture) => send(fixture, asked)))) as [Received];
   return (JSON.parse(text) as { result: { tools: ListedSchema[] } }).result.tools;
 }
 
 test("whoever cannot see it is told the same with it and without it", async () => {
   const methods = { "2025-11-25": methodsOf("2025"), "2026-07-28": methodsOf("2026") };
-  const [tools = []] = await Promise.all(SIGHTS.map(async (sight) => toolsOf(sight)));
+  const [tools = []] = await Promise.all(VIEWS.map(async (view) => toolsOf(view)));
   expect(tools.length).toBeGreaterThanOrEqual(6);
   const { each, any } = requestsOf(methods, tools);
   const requests = [
@@ -127,17 +127,17 @@ test("whoever cannot see it is told the same with it and without it", async () =
 
 /** Each event as it is on the wire, up to the one that tells of this URI; ids are sealed. */
 async function heardUntil(events: EventReader, uri: string): Promise<string[]> {
-  const heard: string[] = [];
+  const requests: string[] = [];
   for (let event = await events.next(); event; event = await events.next()) {
-    heard.push(plain(JSON.stringify(event)));
-    if (event.data.includes(uri) && event.data.includes("resources/updated")) return heard;
+    requests.push(plain(JSON.stringify(event)));
+    if (event.data.includes(uri) && event.data.includes("resources/updated")) return requests;
   }
   throw new Error(`the stream ended before ${uri}`);
 }
 
 const LISTENED = [visibleId(0), hiddenId(1), hiddenId(2)].map((id) => `note://${id}`);
 
-async function listen(world: HiddenWorld, sight: SightName): Promise<EventReader> {
+async function listen(fixture: HiddenFixture, view: ViewName): Promise<EventReader> {
   const notifications = {
     toolsListChanged: true,
     promptsListChanged: true,
@@ -145,34 +145,34 @@ async function listen(world: HiddenWorld, sight: SightName): Promise<EventReader
     resourceSubscriptions: LISTENED,
   };
   const { headers, body } = write("2026-07-28", "subscriptions/listen", { notifications });
-  const init = { method: "POST", headers: { ...headers, ...world.headers(sight) }, body: JSON.stringify(body) };
-  return openEvents(world.url(sight), init);
+  const init = { method: "POST", headers: { ...headers, ...fixture.headers(view) }, body: JSON.stringify(body) };
+  return openEvents(fixture.url(view), init);
 }
 
-async function stand(world: HiddenWorld, sight: SightName): Promise<EventReader> {
-  const client = await client2025(world.url(sight), "2025-11-25", {}, world.headers(sight));
+async function stand(fixture: HiddenFixture, view: ViewName): Promise<EventReader> {
+  const client = await client2025(fixture.url(view), "2025-11-25", {}, fixture.headers(view));
   for (const uri of LISTENED) await client.request("resources/subscribe", { uri });
-  return openEvents(world.url(sight), { headers: { ...client.headers, accept: "text/event-stream" } });
+  return openEvents(fixture.url(view), { headers: { ...client.headers, accept: "text/event-stream" } });
 }
 
 test.each([
   ["subscriptions/listen", listen],
   ["a session's stream", stand],
 ])("%s tells nothing of what is hidden, nor that it changed", async (_what, open) => {
-  for (const sight of SIGHTS) {
-    const streams = await Promise.all(worlds.map(async (world) => open(world, sight)));
-    const heard: string[][] = worlds.map(() => []);
+  for (const view of VIEWS) {
+    const streams = await Promise.all(fixtures.map(async (fixture) => open(fixture, view)));
+    const requests: string[][] = fixtures.map(() => []);
     for (let round = 0; round < 4; round += 1) {
-      for (let at = 0; at < round + 1; at += 1) await worlds[1].store(hiddenId(at), `${hiddenText(at)} ${round}`);
-      const told = await Promise.all(
-        worlds.map(async (world, which) => {
-          await world.store(visibleId(0), `apple of round ${sight} ${round}`);
+      for (let at = 0; at < round + 1; at += 1) await fixtures[1].store(hiddenId(at), `${hiddenText(at)} ${round}`);
+      const notifications = await Promise.all(
+        fixtures.map(async (fixture, which) => {
+          await fixture.store(visibleId(0), `apple of round ${view} ${round}`);
           return heardUntil(streams[which] as EventReader, LISTENED[0] as string);
         }),
       );
-      for (const [which, events] of told.entries()) heard[which]?.push(...events);
+      for (const [which, events] of notifications.entries()) requests[which]?.push(...events);
     }
-    expect(heard[1]).toEqual(heard[0]);
+    expect(requests[1]).toEqual(requests[0]);
     await Promise.all(streams.map(async (stream) => stream.close()));
   }
 });

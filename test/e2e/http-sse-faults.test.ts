@@ -100,15 +100,15 @@ describe("while every object is reset all the time", () => {
     const shown = (async () => {
       const args = { reports: 20, everyMs: 50 };
       expect((await connection.call("report", "lab_report", args, { progressToken: "p" })).status).toBe(202);
-      const said: Json[] = [];
-      while (said.at(-1)?.id !== "report") said.push(await connection.stream.message());
-      return said;
+      const answer: Json[] = [];
+      while (answer.at(-1)?.id !== "report") answer.push(await connection.stream.message());
+      return answer;
     })();
     await duringCrashes(shown);
-    const said = (await shown).slice(0, -1);
-    const reports = said.filter(({ method }) => method === "notifications/progress");
+    const result = (await shown).slice(0, -1);
+    const reports = result.filter(({ method }) => method === "notifications/progress");
     // A stream whose hub was lost is told to list again, too, and nothing else.
-    const others = said.filter((one) => !reports.includes(one)).map(({ method }) => method);
+    const others = result.filter((one) => !reports.includes(one)).map(({ method }) => method);
     expect(others.filter((method) => !/^notifications\/\w+\/list_changed$/.test(String(method)))).toEqual([]);
     const progress = reports.map(({ params }) => (params as Json)["progress"]);
     expect(progress).toEqual(Array.from({ length: 20 }, (_none, at) => at + 1));
@@ -117,17 +117,17 @@ describe("while every object is reset all the time", () => {
   test("a client that loses its stream again and again goes on by its last event's id, with every event once", async () => {
     const reports = 20;
     const ids = Array.from({ length: 3 }, (_none, at) => `report-${at}`);
-    const said: Json[] = [];
+    const answer: Json[] = [];
     let connection = await connect();
     let last = connection.endpointId;
     await initializeSse(connection);
     for (const id of ids) await connection.call(id, "lab_report", { reports, everyMs: 50 }, { progressToken: id });
-    const isOver = () => said.filter(({ id }) => ids.includes(String(id))).length === ids.length;
+    const isOver = () => answer.filter(({ id }) => ids.includes(String(id))).length === ids.length;
     const followAll = async () => {
       for (let seen = 0; !isOver(); seen += 1) {
         const event = await connection.stream.next().catch(() => undefined);
         if (event?.id !== undefined) last = event.id;
-        if (event && event.event !== "endpoint") said.push(JSON.parse(event.data) as Json);
+        if (event && event.event !== "endpoint") answer.push(JSON.parse(event.data) as Json);
         if (event && seen % 12 < 11) continue;
         await connection.stream.close();
         connection = await comeBack(last);
@@ -135,7 +135,7 @@ describe("while every object is reset all the time", () => {
     };
     await duringCrashes(followAll());
     for (const id of ids) {
-      const own = said.filter((one) => one.id === id || (one.params as Json | undefined)?.["progressToken"] === id);
+      const own = answer.filter((one) => one.id === id || (one.params as Json | undefined)?.["progressToken"] === id);
       const progress = own.map(({ params }) => (params as Json | undefined)?.["progress"]);
       expect(progress).toEqual([...Array.from({ length: reports }, (_none, at) => at + 1), undefined]);
     }

@@ -37,7 +37,7 @@ describe.each([
       const streams = await Promise.all(
         Array.from({ length: STREAMS }, (_none, at) => listen(urlAt(at % 2 === 0 ? "one" : "two"), [])),
       );
-      const told = () => Promise.all(streams.map((stream) => stream.told(LIST_CHANGED)));
+      const told = () => Promise.all(streams.map((stream) => stream.nextNotification(LIST_CHANGED)));
       for (const isReset of [false, true]) {
         const all = told();
         if (isReset) await workers.evict();
@@ -64,13 +64,13 @@ describe.each([
         body: JSON.stringify({ jsonrpc: "2.0", id: "s", method: "resources/subscribe", params: { uri } }),
       });
       expect(await elsewhere.text()).toContain('"result"');
-      const updated = session.told(UPDATED, uri);
+      const updated = session.nextNotification(UPDATED, uri);
       await write(uri);
       await updated;
     }
     for (const session of sessions) {
       const { client } = session;
-      const over = expect(session.told("none")).rejects.toThrow("ended");
+      const over = expect(session.nextNotification("none")).rejects.toThrow("ended");
       expect((await fetch(urlAt("one"), { method: "DELETE", headers: client.headers })).status).toBe(204);
       await over;
       await expect(reopen2025(urlAt("one"), client)).rejects.toThrow("404");

@@ -54,7 +54,7 @@ async function openGroup(kind: string, tenant: string, listen: Listen): Promise<
 }
 
 function tellAll(streams: readonly Listening[]): Promise<unknown> {
-  return Promise.all(streams.map((stream) => stream.told(LIST_CHANGED)));
+  return Promise.all(streams.map((stream) => stream.nextNotification(LIST_CHANGED)));
 }
 
 /** One more resource, written in the Worker that holds no stream. */

@@ -51,9 +51,9 @@ test("whoever asks has their own token, of their own tenant, for what they asked
   for (let round = 0; round < 2; round += 1) {
     const calls = clients.flatMap(({ client, ...who }) =>
       AUDIENCES.map(async (audience) => {
-        const told = await toolText(client, "call_api", { audience, scopes: ["read"], url: api.url });
-        const { as, api: heard } = JSON.parse(told) as { as: string; api: Json };
-        const { iss, sub, aud, scope, email, kid } = heard;
+        const text = await toolText(client, "call_api", { audience, scopes: ["read"], url: api.url });
+        const { as, api: apiClaims } = JSON.parse(text) as { as: string; api: Json };
+        const { iss, sub, aud, scope, email, kid } = apiClaims;
         expect({ as, iss, sub, aud, scope }).toEqual({
           as: who.sub,
           iss: who.iss,
@@ -69,7 +69,7 @@ test("whoever asks has their own token, of their own tenant, for what they asked
     );
     await Promise.all(calls);
   }
-  expect(api.heard).toHaveLength(2 * AUDIENCES.length * asked.length);
+  expect(api.requests).toHaveLength(2 * AUDIENCES.length * asked.length);
   // No tenant signs with the key of another.
   expect(Array.from(keys.values(), ({ size }) => size)).toEqual([1, 1, 1]);
   expect(new Set([...keys.values()].flatMap((kids) => [...kids])).size).toBe(3);
@@ -81,8 +81,8 @@ test("a tenant that is made again under its name signs with another key", async 
   const url = `${origin}/mcp/${id}`;
   const kidNow = async () => {
     const client = await actingClient(url, "2026-07-28", await server.token({ aud: url }));
-    const told = await toolText(client, "call_api", { audience: AUDIENCES[0], url: api.url });
-    return (JSON.parse(told) as { api: Json }).api["kid"];
+    const text = await toolText(client, "call_api", { audience: AUDIENCES[0], url: api.url });
+    return (JSON.parse(text) as { api: Json }).api["kid"];
   };
   const before = await kidNow();
   await admin.ask("DELETE", `/tenants/${id}`);

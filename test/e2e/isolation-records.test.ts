@@ -6,8 +6,15 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { expectNothingForeign, inLanes, REVISIONS, sightOf, type Sight, type World } from "./isolation/visible.ts";
-import { documents, makeWorld, markOf, TENANTS, type TenantName } from "./isolation/world.ts";
+import {
+  expectNothingForeign,
+  inLanes,
+  REVISIONS,
+  viewerOf,
+  type Viewer,
+  type IsolationFixture,
+} from "./isolation/visible.ts";
+import { documents, makeFixture, markOf, TENANTS, type TenantName } from "./isolation/fixture.ts";
 import type { Json } from "../support/mcp-client.ts";
 import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";
 
@@ -29,7 +36,7 @@ const receiver = createServer((request, response) => {
 });
 let hooksAt = "";
 let workers: WorkerPair;
-let world: World;
+let fixture: IsolationFixture;
 /** The token of each tenant's own administrator. */
 const administrators = new Map<TenantName, string>();
 /** Everything that a client was answered, by tenant and caller. */
@@ -50,7 +57,7 @@ beforeAll(async () => {
 });
 // Hooks of their own: each of these takes a while on a machine that is busy.
 beforeAll(async () => {
-  world = { workers, tokens: await makeWorld(workers.one, 1000, documentOf) };
+  fixture = { workers, tokens: await makeFixture(workers.one, 1000, documentOf) };
   for (const tenant of TENANTS) {
     await workers.one.admin("PUT", `/tenants/${tenant}/secrets/HOOK`, { value: secretOf(tenant) });
     const made = { name: `of-${tenant}`, role: "tenant-admin", tenants: [tenant] };
@@ -58,13 +65,13 @@ beforeAll(async () => {
   }
 });
 beforeAll(async () => {
-  await inLanes(callers(), async (sight) => {
-    const { tenant, caller } = sight;
+  await inLanes(callers(), async (viewer) => {
+    const { tenant, caller } = viewer;
     const tools = caller === "scoped" ? ["lab_echo"] : ["lab_echo", "lab_fail"];
     for (const name of tools) {
       const text = argumentOf(tenant, caller);
-      const { text: said } = await sight.ask("tools/call", { name, arguments: { text } });
-      answered.push({ tenant, caller, text: said });
+      const { text: message } = await viewer.ask("tools/call", { name, arguments: { text } });
+      answered.push({ tenant, caller, text: message });
     }
     return 0;
   });
@@ -74,7 +81,7 @@ afterAll(async () => {
   await workers?.stop();
 });
 
-interface Calling extends Sight {
+interface Calling extends Viewer {
   readonly caller: Caller;
 }
 
@@ -83,37 +90,37 @@ const callers = (): readonly Calling[] =>
     CALLERS.flatMap((caller) => {
       const profile = caller === "bound" ? "narrow" : null;
       return REVISIONS.map((revision) => {
-        const sight = sightOf(world, { tenant, profile, principal: caller }, revision);
-        return { ...sight, caller };
+        const viewer = viewerOf(fixture, { tenant, profile, principal: caller }, revision);
+        return { ...viewer, caller };
       });
     }),
   );
 
-interface Told {
+interface Received {
   readonly status: number;
   readonly text: string;
 }
 
-async function told(
+async function answerOf(
   path: string,
   by: TenantName | "root",
   at: keyof Pick<WorkerPair, "one" | "two"> = "one",
-): Promise<Told> {
+): Promise<Received> {
   const { origin } = workers[at];
   const token = by === "root" ? "admin-token-of-two-workers-0123456789" : String(administrators.get(by));
   const response = await fetch(`${origin}/admin/v1${path}`, { headers: { authorization: `Bearer ${token}` } });
   return { status: response.status, text: await response.text() };
 }
 
-const linesOf = ({ text }: Told): Json[] =>
+const linesOf = ({ text }: Received): Json[] =>
   text
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line) as Json);
-const itemsOf = ({ text }: Told): Json[] => (JSON.parse(text) as { items: Json[] }).items;
+const itemsOf = ({ text }: Received): Json[] => (JSON.parse(text) as { items: Json[] }).items;
 
 /** Without the name that was asked for, and the id of the request. */
-const refusalIn = ({ text }: Told, name: string): Json => {
+const refusalIn = ({ text }: Received, name: string): Json => {
   const { requestId: _ofOne, ...problem } = JSON.parse(text.replaceAll(name, "NAME")) as Json;
   return problem;
 };
@@ -121,11 +128,11 @@ const refusalIn = ({ text }: Told, name: string): Json => {
 /** Handed over by the isolates some time after the answers. */
 async function noted(tenant: TenantName): Promise<{ readonly faults: readonly Json[] }> {
   const usage = async () =>
-    linesOf(await told(`/tenants/${tenant}/usage/calls?open=1`, tenant))
+    linesOf(await answerOf(`/tenants/${tenant}/usage/calls?open=1`, tenant))
       .filter(({ name }) => name === "lab_echo")
       .reduce((sum, { calls }) => sum + Number(calls), 0);
   await expect.poll(usage, { timeout: 40_000 }).toBe(CALLERS.length * REVISIONS.length);
-  const faults = async () => itemsOf(await told(`/tenants/${tenant}/errors`, tenant));
+  const faults = async () => itemsOf(await answerOf(`/tenants/${tenant}/errors`, tenant));
   await expect.poll(async () => (await faults()).length, { timeout: 20_000 }).toBe(REVISIONS.length);
   return { faults: await faults() };
 }
@@ -133,17 +140,17 @@ async function noted(tenant: TenantName): Promise<{ readonly faults: readonly Js
 test("each tenant's administrator reads what was noted of their own, and of no other", async () => {
   for (const tenant of TENANTS) {
     await noted(tenant);
-    const entries = linesOf(await told(`/tenants/${tenant}/calls`, tenant)).filter(({ kind }) => kind === "call");
+    const entries = linesOf(await answerOf(`/tenants/${tenant}/calls`, tenant)).filter(({ kind }) => kind === "call");
     expect(entries).toHaveLength((2 * CALLERS.length - 1) * REVISIONS.length);
     for (const what of NOTED) {
-      const own = await told(`/tenants/${tenant}/${what}`, tenant);
+      const own = await answerOf(`/tenants/${tenant}/${what}`, tenant);
       expect({ what, status: own.status }).toEqual({ what, status: 200 });
       expectNothingForeign({ tenant, profile: null, principal: "own" }, own.text);
       if (["calls", "errors", "webhooks"].includes(what)) expect(own.text).toContain(markOf(tenant));
       for (const other of TENANTS.filter((one) => one !== tenant)) {
         // Neither is told whether there is such a tenant.
-        const foreign = await told(`/tenants/${other}/${what}`, tenant);
-        const nobody = await told(`/tenants/nobody/${what}`, tenant);
+        const foreign = await answerOf(`/tenants/${other}/${what}`, tenant);
+        const nobody = await answerOf(`/tenants/nobody/${what}`, tenant);
         expect([403, 404]).toContain(foreign.status);
         expect(refusalIn(foreign, other)).toEqual(refusalIn(nobody, "nobody"));
       }
@@ -155,11 +162,11 @@ test("by the id of a request nobody finds another tenant's error", async () => {
   const [alpha, beta] = [await noted("alpha"), await noted("beta")];
   for (const { requestId } of beta.faults) {
     const query = `requestId=${String(requestId)}`;
-    expect(itemsOf(await told(`/tenants/alpha/errors?${query}`, "alpha"))).toEqual([]);
-    expect((await told(`/errors?${query}`, "alpha")).status).toBe(403);
-    expect((await told(`/tenants/beta/errors?${query}`, "alpha")).status).toBeGreaterThanOrEqual(403);
+    expect(itemsOf(await answerOf(`/tenants/alpha/errors?${query}`, "alpha"))).toEqual([]);
+    expect((await answerOf(`/errors?${query}`, "alpha")).status).toBe(403);
+    expect((await answerOf(`/tenants/beta/errors?${query}`, "alpha")).status).toBeGreaterThanOrEqual(403);
     // Whoever operates the platform finds it, and that one alone.
-    const found = await told(`/errors?${query}`, "root");
+    const found = await answerOf(`/errors?${query}`, "root");
     expect(itemsOf(found)).toHaveLength(1);
     expectNothingForeign({ tenant: "beta", profile: null, principal: "own" }, found.text);
   }
@@ -169,8 +176,8 @@ test("by the id of a request nobody finds another tenant's error", async () => {
 test("a cursor or a place of another tenant's list shows nothing but one's own", async () => {
   await Promise.all(TENANTS.map(noted));
   for (const from of TENANTS) {
-    const { cursor } = JSON.parse((await told(`/tenants/${from}/errors?limit=1`, from)).text) as { cursor: string };
-    const lines = linesOf(await told(`/tenants/${from}/calls`, from));
+    const { cursor } = JSON.parse((await answerOf(`/tenants/${from}/errors?limit=1`, from)).text) as { cursor: string };
+    const lines = linesOf(await answerOf(`/tenants/${from}/calls`, from));
     const heads = lines.filter(({ kind }) => kind === "head").map(({ sequence }) => Number(sequence));
     for (const to of TENANTS.filter((one) => one !== from)) {
       const places = [0, 1, ...heads.map((head) => head - 1), ...heads, Number.MAX_SAFE_INTEGER];
@@ -180,7 +187,7 @@ test("a cursor or a place of another tenant's list shows nothing but one's own",
         `/tenants/${to}/audit?cursor=${encodeURIComponent(cursor)}`,
       ];
       for (const path of paths) {
-        const { status, text } = await told(path, to);
+        const { status, text } = await answerOf(path, to);
         expect({ path, isAnswered: status < 500 }).toEqual({ path, isAnswered: true });
         expectNothingForeign({ tenant: to, profile: null, principal: "own" }, text);
       }
@@ -196,7 +203,7 @@ test("a webhook's secret is in no answer, to whomever", async () => {
     );
     for (const by of [tenant, "root"] as const) {
       for (const path of paths) {
-        const { text } = await told(path, by, by === "root" ? "two" : "one");
+        const { text } = await answerOf(path, by, by === "root" ? "two" : "one");
         expect({ path, shows: text.includes(secretOf(tenant)) }).toEqual({ path, shows: false });
       }
     }
@@ -216,7 +223,7 @@ test("a webhook's secret is in no answer, to whomever", async () => {
 });
 
 test("what was recorded of a call is in no answer to another caller", async () => {
-  const asked = [
+  const requests = [
     ...["tools/list", "prompts/list", "resources/list", "resources/templates/list"].map(
       (method) => [method, {}] as const,
     ),
@@ -228,12 +235,12 @@ test("what was recorded of a call is in no answer to another caller", async () =
       { ref: { type: "ref/prompt", name: "shared_prompt" }, argument: { name: "x", value: "" } },
     ] as const,
   ];
-  await inLanes(callers(), async (sight) => {
-    for (const [method, params] of asked) {
-      const { text } = await sight.ask(method, params);
-      answered.push({ tenant: sight.tenant, caller: sight.caller, text });
+  await inLanes(callers(), async (viewer) => {
+    for (const [method, params] of requests) {
+      const { text } = await viewer.ask(method, params);
+      answered.push({ tenant: viewer.tenant, caller: viewer.caller, text });
     }
-    return asked.length;
+    return requests.length;
   });
   for (const { tenant, caller, text } of answered) {
     for (const other of CALLERS.filter((one) => one !== caller)) expect(text).not.toContain(argumentOf(tenant, other));
@@ -243,20 +250,20 @@ test("what was recorded of a call is in no answer to another caller", async () =
 test("a tenant that is made again under the name has nothing of what was noted before", async () => {
   const { faults } = await noted("gamma");
   // What this isolate has noted and not handed over yet is of the tenant that goes.
-  const sight = sightOf(world, { tenant: "gamma", profile: null, principal: "own" }, "2026-07-28");
-  await sight.ask("tools/call", { name: "lab_echo", arguments: { text: "late" } });
+  const viewer = viewerOf(fixture, { tenant: "gamma", profile: null, principal: "own" }, "2026-07-28");
+  await viewer.ask("tools/call", { name: "lab_echo", arguments: { text: "late" } });
   await workers.one.admin("DELETE", "/tenants/gamma");
   await workers.one.admin("POST", "/tenants", { id: "gamma", document: { mode: "open", ...documentOf("gamma") } });
   const again = async () => {
-    const usage = linesOf(await told("/tenants/gamma/usage/calls?open=1", "root"));
-    const calls = linesOf(await told("/tenants/gamma/calls", "root"));
-    const seen = itemsOf(await told("/tenants/gamma/errors", "root"));
+    const usage = linesOf(await answerOf("/tenants/gamma/usage/calls?open=1", "root"));
+    const calls = linesOf(await answerOf("/tenants/gamma/calls", "root"));
+    const seen = itemsOf(await answerOf("/tenants/gamma/errors", "root"));
     const ids = faults.map(async ({ requestId }) => {
-      const here = await told(`/tenants/gamma/errors?requestId=${String(requestId)}`, "root");
-      const anywhere = await told(`/errors?requestId=${String(requestId)}`, "root");
+      const here = await answerOf(`/tenants/gamma/errors?requestId=${String(requestId)}`, "root");
+      const anywhere = await answerOf(`/errors?requestId=${String(requestId)}`, "root");
       return [...itemsOf(here), ...itemsOf(anywhere).filter(({ message }) => message !== "")];
     });
-    const { waiting, dropped } = JSON.parse((await told("/tenants/gamma/webhooks", "root")).text) as Json;
+    const { waiting, dropped } = JSON.parse((await answerOf("/tenants/gamma/webhooks", "root")).text) as Json;
     return {
       usage,
       calls: calls.filter(({ kind }) => kind === "call"),
@@ -270,10 +277,10 @@ test("a tenant that is made again under the name has nothing of what was noted b
   const nothing = { usage: [], calls: [], head: [0], faults: [], ids: [], waiting: 0, dropped: 0 };
   expect(await again()).toEqual(nothing);
   // Longer than a batch is open in an isolate.
-  const probe = sightOf(world, { tenant: "beta", profile: null, principal: "own" }, "2026-07-28");
+  const probe = viewerOf(fixture, { tenant: "beta", profile: null, principal: "own" }, "2026-07-28");
   await probe.ask("tools/call", { name: "lab_echo", arguments: { text: "after it" } });
   const counted = async () =>
-    linesOf(await told("/tenants/beta/usage/calls?open=1", "beta"))
+    linesOf(await answerOf("/tenants/beta/usage/calls?open=1", "beta"))
       .filter(({ name }) => name === "lab_echo")
       .reduce((sum, { calls }) => sum + Number(calls), 0);
   await expect.poll(counted, { timeout: 40_000 }).toBe(CALLERS.length * REVISIONS.length + 1);

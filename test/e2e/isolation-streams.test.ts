@@ -10,14 +10,14 @@ import {
   isSame,
   REVISIONS,
   shapeOf,
-  sightOf,
-  type Sight,
-  type World,
+  viewerOf,
+  type Viewer,
+  type IsolationFixture,
 } from "./isolation/visible.ts";
 import {
   documents,
   has,
-  makeWorld,
+  makeFixture,
   maySee,
   store,
   storedText,
@@ -25,7 +25,7 @@ import {
   TENANTS,
   universe,
   type TenantName,
-} from "./isolation/world.ts";
+} from "./isolation/fixture.ts";
 import { listenTo, type Listening } from "../support/listening.ts";
 import { client2025, post, type Client, type Json } from "../support/mcp-client.ts";
 import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";
@@ -36,52 +36,52 @@ const NEVER = "never-was";
 const NEVER_URI = "never://was";
 
 let workers: WorkerPair;
-let world: World;
+let fixture: IsolationFixture;
 beforeAll(async () => {
   workers = await startWorkerPair();
-  world = { workers, tokens: await makeWorld(workers.one, STALENESS) };
+  fixture = { workers, tokens: await makeFixture(workers.one, STALENESS) };
 });
 afterAll(() => workers.stop());
 
 let combinations = 0;
-const sightsOf = (revision: typeof REVISION | typeof LATER) =>
-  admitted.map((viewpoint) => sightOf(world, viewpoint, revision));
+const viewersOf = (revision: typeof REVISION | typeof LATER) =>
+  admitted.map((viewpoint) => viewerOf(fixture, viewpoint, revision));
 
 interface Seat {
-  readonly sight: Sight;
+  readonly viewer: Viewer;
   readonly client: Client;
 }
 
 /** Everybody with a session of their own. */
 const seated = (): Promise<Seat[]> =>
   Promise.all(
-    sightsOf(REVISION).map(async (sight) => ({
-      sight,
-      client: await client2025(sight.url, REVISION, { elicitation: {} }, { ...sight.credential }),
+    viewersOf(REVISION).map(async (viewer) => ({
+      viewer,
+      client: await client2025(viewer.url, REVISION, { elicitation: {} }, { ...viewer.credential }),
     })),
   );
 
 /** What an answer says, whoever's names were asked for. */
-async function told(sight: Sight, headers: Readonly<Record<string, string>>, method: string, name: string) {
+async function told(viewer: Viewer, headers: Readonly<Record<string, string>>, method: string, name: string) {
   const accept = method === "GET" ? { accept: "text/event-stream" } : {};
-  const response = await fetch(sight.url, { method, headers: { ...headers, ...accept } });
+  const response = await fetch(viewer.url, { method, headers: { ...headers, ...accept } });
   const text = await response.text();
-  expectNothingForeign(sight, text);
+  expectNothingForeign(viewer, text);
   const messages = text === "" ? [] : [JSON.parse(text) as Json];
   return { status: response.status, shape: shapeOf({ status: response.status, messages }, name) };
 }
 
-async function said(sight: Sight, headers: Readonly<Record<string, string>>, message: Json, name: string) {
-  const reply = await post(sight.url, message, { headers: { ...headers } });
-  expectNothingForeign(sight, reply.text);
+async function said(viewer: Viewer, headers: Readonly<Record<string, string>>, message: Json, name: string) {
+  const reply = await post(viewer.url, message, { headers: { ...headers } });
+  expectNothingForeign(viewer, reply.text);
   return { status: reply.status, shape: shapeOf(reply, name) };
 }
 
 const answerTo = (id: unknown) => ({ jsonrpc: "2.0", id, result: { action: "decline" } });
 const cancel = (requestId: unknown) => ({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId } });
 
-function foreignTo<T extends { readonly sight: Sight }>(sight: Sight, owners: readonly T[]): T[] {
-  const foreign = owners.filter((owner) => !isSame(owner.sight, sight));
+function foreignTo<T extends { readonly viewer: Viewer }>(viewer: Viewer, owners: readonly T[]): T[] {
+  const foreign = owners.filter((owner) => !isSame(owner.viewer, viewer));
   expect(foreign.length).toBeGreaterThanOrEqual(owners.length - 1);
   return foreign;
 }
@@ -89,25 +89,25 @@ function foreignTo<T extends { readonly sight: Sight }>(sight: Sight, owners: re
 test("a session's stream is opened, and the session ended, by nobody else", async () => {
   const seats = await seated();
   const owners = await Promise.all(
-    seats.map(async ({ sight, client }) => ({ sight, client, stream: await openEvents(sight.url, client) })),
+    seats.map(async ({ viewer, client }) => ({ viewer, client, stream: await openEvents(viewer.url, client) })),
   );
-  combinations += await inLanes(seats, async ({ sight, client }) => {
+  combinations += await inLanes(seats, async ({ viewer, client }) => {
     const at = (session: string) => ({ ...client.headers, "mcp-session-id": session });
-    const foreign = foreignTo(sight, owners);
+    const foreign = foreignTo(viewer, owners);
     for (const method of ["GET", "DELETE"]) {
-      const nobodys = await told(sight, at(NEVER), method, NEVER);
+      const nobodys = await told(viewer, at(NEVER), method, NEVER);
       expect(nobodys.status).toBe(404);
       for (const owner of foreign) {
         const session = owner.client.headers["mcp-session-id"] ?? "";
-        const theirs = await told(sight, at(session), method, session);
-        expect({ sight, owner: owner.sight, method, ...theirs }).toMatchObject(nobodys);
+        const theirs = await told(viewer, at(session), method, session);
+        expect({ viewer, owner: owner.viewer, method, ...theirs }).toMatchObject(nobodys);
       }
     }
     return 2 * foreign.length;
   });
   // None was ended, and none was replaced: each owner ends it, and only then it is over.
-  for (const { sight, client, stream } of owners) {
-    expect((await fetch(sight.url, { method: "DELETE", headers: { ...client.headers } })).status).toBe(204);
+  for (const { viewer, client, stream } of owners) {
+    expect((await fetch(viewer.url, { method: "DELETE", headers: { ...client.headers } })).status).toBe(204);
     for (let event = await stream.next(); event; event = await stream.next()) expect(event.data).toBe("");
   }
 });
@@ -126,10 +126,10 @@ interface Waiting extends Seat, Names {
 const NOBODYS: Names = { request: NEVER, question: NEVER, eventId: "0123456789abcdef-0" };
 
 /** A call that waits for its client's answer. */
-async function ask({ sight, client }: Seat): Promise<Waiting> {
+async function ask({ viewer, client }: Seat): Promise<Waiting> {
   const request = crypto.randomUUID();
   const params = { name: "lab_pay", arguments: { key: request } };
-  const stream = await openEvents(sight.url, {
+  const stream = await openEvents(viewer.url, {
     method: "POST",
     headers: { "content-type": "application/json", ...client.headers },
     body: JSON.stringify({ jsonrpc: "2.0", id: request, method: "tools/call", params }),
@@ -137,20 +137,22 @@ async function ask({ sight, client }: Seat): Promise<Waiting> {
   for (let event = await stream.next(); event; event = await stream.next()) {
     if (event.data === "") continue;
     const question = String((JSON.parse(event.data) as Json)["id"]);
-    return { sight, client, stream, request, question, eventId: (event.id ?? "").replace(/\d+$/, "0") };
+    return { viewer, client, stream, request, question, eventId: (event.id ?? "").replace(/\d+$/, "0") };
   }
   throw new Error("nothing was asked");
 }
 
 test("a call that waits is resumed, answered and cancelled by nobody else", async () => {
   const seats = await seated();
-  const owners = await Promise.all(seats.filter(({ sight }) => has(sight, "tools", "lab_pay") !== undefined).map(ask));
-  combinations += await inLanes(seats, async ({ sight, client }) => {
-    const foreign = foreignTo(sight, owners);
+  const owners = await Promise.all(
+    seats.filter(({ viewer }) => has(viewer, "tools", "lab_pay") !== undefined).map(ask),
+  );
+  combinations += await inLanes(seats, async ({ viewer, client }) => {
+    const foreign = foreignTo(viewer, owners);
     const tryAll = async (headers: Readonly<Record<string, string>>, { request, question, eventId }: Names) => [
-      await told(sight, { ...headers, "last-event-id": eventId }, "GET", eventId),
-      await said(sight, headers, answerTo(question), question),
-      await said(sight, headers, cancel(request), request),
+      await told(viewer, { ...headers, "last-event-id": eventId }, "GET", eventId),
+      await said(viewer, headers, answerTo(question), question),
+      await said(viewer, headers, cancel(request), request),
     ];
     const nobodys = await tryAll(client.headers, NOBODYS);
     const unseated = await tryAll({ ...client.headers, "mcp-session-id": NEVER }, NOBODYS);
@@ -158,23 +160,23 @@ test("a call that waits is resumed, answered and cancelled by nobody else", asyn
     for (const owner of foreign) {
       const stolen = { ...client.headers, "mcp-session-id": owner.client.headers["mcp-session-id"] ?? "" };
       const [mine, theirs] = [await tryAll(client.headers, owner), await tryAll(stolen, owner)];
-      expect({ sight, owner: owner.sight, mine, theirs }).toMatchObject({ mine: nobodys, theirs: unseated });
+      expect({ viewer, owner: owner.viewer, mine, theirs }).toMatchObject({ mine: nobodys, theirs: unseated });
     }
     return (nobodys.length + unseated.length) * foreign.length;
   });
-  for (const { sight, client, stream, request, question } of owners) {
-    await post(sight.url, answerTo(question), { headers: { ...client.headers } });
+  for (const { viewer, client, stream, request, question } of owners) {
+    await post(viewer.url, answerTo(question), { headers: { ...client.headers } });
     const { result } = await stream.message(({ id }) => id === request);
     expect(result).toMatchObject({ content: [{ text: "not paid: decline" }] });
   }
 });
 
 test("subscribing says nothing of what there is", async () => {
-  combinations += await inLanes(await seated(), async ({ sight, client }) => {
+  combinations += await inLanes(await seated(), async ({ viewer, client }) => {
     const shape = async (uri: string) => shapeOf(await client.request("resources/subscribe", { uri }), uri);
     const nothing = await shape(NEVER_URI);
     for (const uri of universe.resources)
-      expect({ sight, uri, shape: await shape(uri) }).toMatchObject({ shape: nothing });
+      expect({ viewer, uri, shape: await shape(uri) }).toMatchObject({ shape: nothing });
     return universe.resources.length;
   });
 });
@@ -183,7 +185,7 @@ const UPDATED = "notifications/resources/updated";
 const LISTED = "notifications/resources/list_changed";
 
 interface Ear {
-  readonly sight: Sight;
+  readonly viewer: Viewer;
   readonly listening: Listening;
 }
 
@@ -223,24 +225,24 @@ test("everybody hears of what they may see, in their own tenant, and of nothing 
   const fresh = (tenant: TenantName) => `${tenant}://secret/new`;
   const uris = [...universe.resources, ...TENANTS.map(fresh), NEVER_URI];
   const ears = await Promise.all(
-    [...sightsOf(REVISION), ...sightsOf(LATER)].map(async (sight) => {
-      const { revision, url, credential } = sight;
-      return { sight, listening: await listenTo(revision, url, { uris, headers: credential }) };
+    [...viewersOf(REVISION), ...viewersOf(LATER)].map(async (viewer) => {
+      const { revision, url, credential } = viewer;
+      return { viewer, listening: await listenTo(revision, url, { uris, headers: credential }) };
     }),
   );
   for (const tenant of TENANTS) {
     const written = [...storedUris(tenant), fresh(tenant)];
-    const heard = await heardOf(ears, tenant, fresh(tenant));
-    for (const [at, { sight }] of ears.entries()) {
-      const messages = heard[at] ?? [];
-      const expected = sight.tenant === tenant ? written.filter((uri) => maySee(sight, "resources", uri)) : [];
+    const notifications = await heardOf(ears, tenant, fresh(tenant));
+    for (const [at, { viewer }] of ears.entries()) {
+      const messages = notifications[at] ?? [];
+      const expected = viewer.tenant === tenant ? written.filter((uri) => maySee(viewer, "resources", uri)) : [];
       const updated = messages.flatMap(({ method, params }) =>
         method === UPDATED ? String((params as Json)["uri"]) : [],
       );
-      expect({ sight, updated: [...new Set(updated)].toSorted() }).toEqual({ sight, updated: expected.toSorted() });
+      expect({ viewer, updated: [...new Set(updated)].toSorted() }).toEqual({ viewer, updated: expected.toSorted() });
       const lists = messages.flatMap(({ method }) => (method === UPDATED ? [] : [method]));
       const changed = expected.includes(fresh(tenant)) ? [LISTED] : [];
-      expect({ sight, lists: [...new Set(lists)] }).toEqual({ sight, lists: changed });
+      expect({ viewer, lists: [...new Set(lists)] }).toEqual({ viewer, lists: changed });
       combinations += uris.length;
     }
   }

@@ -15,7 +15,7 @@ import { exports } from "./jitter/exports.ts";
 import { names } from "./jitter/names.ts";
 import { recreations } from "./jitter/recreations.ts";
 import { registers } from "./jitter/registers.ts";
-import { VARS, World, type Weather } from "./jitter/world.ts";
+import { VARS, UnreliableWorkers, type Weather } from "./jitter/unreliable-workers.ts";
 import { SEED } from "../support/seed.ts";
 import { sized } from "../support/tier.ts";
 import { startWorkerPair } from "../support/worker-pair.ts";
@@ -40,25 +40,25 @@ interface Row {
 }
 
 const table: Row[] = [];
-let world: World;
+let workers: UnreliableWorkers;
 let storage = "";
 beforeAll(async () => {
   storage = await mkdtemp(join(tmpdir(), "tenantry-jitter-"));
-  world = await World.begin(() => startWorkerPair(VARS, storage));
+  workers = await UnreliableWorkers.begin(() => startWorkerPair(VARS, storage));
 }, 600_000);
 afterAll(async () => {
-  await world.end();
+  await workers.end();
   await rm(storage, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
-  const said = table.map((row) => [row.check.padEnd(14), row.rounds, row.operations, row.violations].join("\t"));
-  const faults = [...world.faults].map(([fault, count]) => `${count} × ${fault}`).join(", ");
-  process.stdout.write(`check         \trounds\toperations\tviolations\n${said.join("\n")}\nfaults: ${faults}\n`);
+  const lines = table.map((row) => [row.check.padEnd(14), row.rounds, row.operations, row.violations].join("\t"));
+  const faults = [...workers.faults].map(([fault, count]) => `${count} × ${fault}`).join(", ");
+  process.stdout.write(`check         \trounds\toperations\tviolations\n${lines.join("\n")}\nfaults: ${faults}\n`);
 });
 
 /** The same weather for all of them: it begins when all are ready, and ends when all are through. */
 function sharedStorm(count: number, weather: Weather, draws: Draws): (work: () => Promise<unknown>) => Promise<void> {
   const [ready, through] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let [entered, left] = [0, 0];
-  const storm = ready.promise.then(() => world.during(weather, draws, () => through.promise));
+  const storm = ready.promise.then(() => workers.during(weather, draws, () => through.promise));
   return async (work) => {
     entered += 1;
     if (entered === count) ready.resolve();
@@ -89,7 +89,7 @@ async function playGroup(check: Check, seed: number): Promise<readonly Played[]>
       return done as Promise<T>;
     };
     try {
-      return await play({ world, draws: draws.fork(), tag: `${name}-${seed}-${at}`, isFaulty, stormy });
+      return await play({ workers, draws: draws.fork(), tag: `${name}-${seed}-${at}`, isFaulty, stormy });
     } catch (error) {
       // The others do not wait for one that never began.
       if (!isThrough) await pass(async () => {});
@@ -115,9 +115,9 @@ test.each(CHECKS)(
         violations.push(...played.violations.map((violation) => `SEED=${seed}: ${violation}`));
         if (played.later) later.push({ seed, judge: played.later });
       }
-      violations.push(...world.unanswered().map((violation) => `SEED=${seed}: though nothing failed, ${violation}`));
+      violations.push(...workers.unanswered().map((violation) => `SEED=${seed}: though nothing failed, ${violation}`));
     }
-    if (later.length > 0) await world.age(CUT_OFF_AFTER_MS);
+    if (later.length > 0) await workers.age(CUT_OFF_AFTER_MS);
     for (const { seed, judge } of later)
       violations.push(...(await judge()).map((violation) => `SEED=${seed}: ${violation}`));
     row.violations = violations.length;

@@ -11,7 +11,7 @@ import type { Caller, Patience } from "./kills/calls.ts";
 import { KINDS } from "./kills/clients.ts";
 import { BEAT, type Figures, newFigures, PAGES, Rounds } from "./kills/rounds.ts";
 import { Watcher } from "./kills/watcher.ts";
-import { KilledWorld } from "./kills/world.ts";
+import { RestartingWorker } from "./kills/restarting-worker.ts";
 import { SEED } from "../support/seed.ts";
 import { sized } from "../support/tier.ts";
 
@@ -28,21 +28,21 @@ const TENANT = "killed";
 /** For so long a withdrawal waits. */
 const LEASE_MS = 1000;
 
-async function connectAll(world: KilledWorld): Promise<readonly Caller[]> {
-  const { token } = await world.json("POST", `/tenants/${TENANT}/keys`, { name: "killed" });
+async function connectAll(worker: RestartingWorker): Promise<readonly Caller[]> {
+  const { token } = await worker.json("POST", `/tenants/${TENANT}/keys`, { name: "killed" });
   const callers: Caller[] = [];
   for (const [name, count] of Object.entries(STREAMS)) {
     const kind = KINDS[name as keyof typeof KINDS];
     const made = Array.from({ length: count }, async (_none, at): Promise<Caller> => {
       const patience: Patience = { until: Promise.resolve(), asked: () => {} };
-      const asked = async () => {
+      const ask = async () => {
         patience.asked();
         await patience.until;
       };
-      const person = { asked };
+      const person = { onQuestion: ask };
       const key = at % 2 === 0 ? {} : { key: String(token) };
       // It gives up for ever when it is refused twice, a second apart.
-      const origin = name === "mcp-remote" ? world.edge : world.origin;
+      const origin = name === "mcp-remote" ? worker.edge : worker.origin;
       const connected = await kind.connect({ url: `${origin}/mcp/${TENANT}`, person, ...key });
       const watcher = new Watcher(connected, [BEAT, PAGES[at % 8], PAGES[(at + 3) % 8]] as string[]);
       onTestFinished(() => watcher.end());
@@ -75,17 +75,17 @@ function report({ gaps, calls, away, ...counts }: Figures): string {
 test(`${KILLS} kills, with two releases taking turns, lose nothing and answer nothing twice`, async () => {
   if (STREAMS["mcp-remote"] > 0) await installForeign();
   const storage = await mkdtemp(join(tmpdir(), "tenantry-kills-"));
-  const world = await KilledWorld.begin(storage);
+  const worker = await RestartingWorker.begin(storage);
   onTestFinished(async () => {
-    await world.end();
+    await worker.end();
     await rm(storage, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   });
   const document = { mode: "open", maxStalenessMs: LEASE_MS };
-  await world.json("POST", "/tenants", { id: TENANT, document });
+  await worker.json("POST", "/tenants", { id: TENANT, document });
   const figures = newFigures();
-  const rounds = new Rounds(world, TENANT, figures, SEED.seed);
+  const rounds = new Rounds(worker, TENANT, figures, SEED.seed);
   await rounds.writeAll();
-  const callers = await connectAll(world);
+  const callers = await connectAll(worker);
   for (let kill = 1; kill <= KILLS; kill += 1) await rounds.play(callers, kill, SIZES);
   process.stdout.write(report(figures));
   expect(figures.violations).toEqual([]);

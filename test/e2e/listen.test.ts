@@ -13,7 +13,7 @@ const URI = "lab://notes/watched";
 async function watching(id: string, ...args: string[]): Promise<StdioClient> {
   const watch = new StdioClient(["listen", id, "--url", origin, ...args]);
   onTestFinished(async () => void (await watch.interrupt()));
-  await watch.said("Ctrl+C ends it.");
+  await watch.untilLogged("Ctrl+C ends it.");
   return watch;
 }
 
@@ -36,6 +36,6 @@ test("watches a private tenant with its key, and says when the key is withdrawn"
   await admin.apply(id, { mode: "key", prompts: { hello: { messages } } });
   expect(await watch.line()).toMatch(/ {2}prompts changed$/);
   await admin.ask("DELETE", `/tenants/${id}/keys/${key.id}`);
-  await watch.said("the key of --key was refused");
+  await watch.untilLogged("the key of --key was refused");
   expect((await watch.end()).exit).toBe(4);
 });

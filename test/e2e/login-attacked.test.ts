@@ -70,12 +70,12 @@ test("a tenant that takes keys alone is told from none at no place of login", as
   const places = [...PLACES, ["GET", "/.well-known/oauth-protected-resource/mcp/ID/small"] as const];
   for (const [given, place] of places) {
     for (const method of [given, "OPTIONS", "PUT", "DELETE", "HEAD"]) {
-      const told = async (name: string) => {
+      const answerOf = async (name: string) => {
         const { status, text, headers } = await ask(method, place.replace("ID", name), { origin: "https://a.example" });
         const { date: _date, ...rest } = headers;
         return JSON.stringify([status, text, rest]).replaceAll(name, "NAME");
       };
-      expect([method, place, await told(keyed)]).toEqual([method, place, await told(nobody)]);
+      expect([method, place, await answerOf(keyed)]).toEqual([method, place, await answerOf(nobody)]);
     }
   }
 });

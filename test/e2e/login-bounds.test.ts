@@ -6,7 +6,7 @@ import { LIMIT_NAMES, LIMITS } from "../../src/limits/limit-definitions.ts";
 import type { LimitName } from "../../src/tenants/document/tenant-document.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { startLocalServer } from "../support/local-server.ts";
-import { ASKED, stepsInSource, type AskedBound } from "../support/login-bounds.ts";
+import { REQUESTS, stepsInSource, type AskedBound } from "../support/login-bounds.ts";
 import { LoginBrowser } from "../support/login-browser.ts";
 import { listAs, startLoginWorker } from "../support/login-tenant.ts";
 import type { Json } from "../support/mcp-client.ts";
@@ -130,8 +130,8 @@ const CASES: Readonly<Record<AskedBound, (most: number) => Promise<void>>> = {
         const body = parts === 1 ? text : [text.slice(0, bytes / 2), text.slice(bytes / 2)];
         return (await ask(tenant, place, { body })).status;
       };
-      const told = [await at(most, 1), await at(most + 1, 1), await at(most + 1, 2)];
-      expect([place.path, told[0] === 413, ...told.slice(1)]).toEqual([place.path, false, 413, 413]);
+      const statuses = [await at(most, 1), await at(most + 1, 1), await at(most + 1, 2)];
+      expect([place.path, statuses[0] === 413, ...statuses.slice(1)]).toEqual([place.path, false, 413, 413]);
     }
   },
   "login/asked-beyond MOST_MESSAGES": async (most) => {
@@ -167,25 +167,25 @@ const CASES: Readonly<Record<AskedBound, (most: number) => Promise<void>>> = {
   },
   "login/server/client-metadata LONGEST_NAME": async (most) => {
     const tenant = await keyTenant();
-    const { said } = await registered(tenant, { client_name: "n".repeat(most + 1) });
-    expect(said["client_name"]).toBe("n".repeat(most));
+    const { answer } = await registered(tenant, { client_name: "n".repeat(most + 1) });
+    expect(answer["client_name"]).toBe("n".repeat(most));
   },
   "login/server/client-metadata MOST_REDIRECTS": async (most) => {
     const tenant = await keyTenant();
     const uris = Array.from({ length: most + 1 }, (_none, at) => `${REDIRECT}/${at}`);
     const { status } = await registered(tenant, { redirect_uris: uris.slice(1) });
-    const { status: over, said } = await registered(tenant, { redirect_uris: uris });
-    expect([status, over, said["error"]]).toEqual([201, 400, "invalid_redirect_uri"]);
+    const { status: over, answer } = await registered(tenant, { redirect_uris: uris });
+    expect([status, over, answer["error"]]).toEqual([201, 400, "invalid_redirect_uri"]);
     const { put, statusOf } = await documentWorld();
     const { id } = put((url) => documentOf(url, { redirect_uris: [...uris.slice(1), REDIRECT] }));
     expect([await statusOf(id, uris[1]), await statusOf(id, REDIRECT)]).toEqual([200, 400]);
   },
   "login/server/find-client LONGEST_ID": async (most) => {
-    const { put, statusOf, asked } = await documentWorld();
+    const { put, statusOf, requests } = await documentWorld();
     const { id: fits } = put(documentOf, most);
     const { id: over } = put(documentOf, most + 1);
     expect([await statusOf(fits), await statusOf(over)]).toEqual([200, 400]);
-    expect(asked.map((path) => fits.endsWith(path))).toEqual([true]);
+    expect(requests.map((path) => fits.endsWith(path))).toEqual([true]);
   },
   "login/server/find-client MOST_A_MINUTE": async (most) => {
     const tenant = await keyTenant();
@@ -242,7 +242,7 @@ const CASES: Readonly<Record<AskedBound, (most: number) => Promise<void>>> = {
     const { token: key } = await admin.key(tenant);
     const browser = new LoginBrowser();
     const begin = async (at: string) =>
-      browser.go(authorizeAt(at, String((await registered(at)).said["client_id"])), { headers: newAddress() });
+      browser.go(authorizeAt(at, String((await registered(at)).answer["client_id"])), { headers: newAddress() });
     await begin(other);
     const pages = [];
     for (let at = 0; at < 3 * most; at += 1) pages.push(await begin(tenant));
@@ -254,11 +254,11 @@ const CASES: Readonly<Record<AskedBound, (most: number) => Promise<void>>> = {
   },
   "login/server/transaction MOST_SEALED": async (most) => {
     const tenant = await keyTenant();
-    const { said } = await registered(tenant, {});
+    const { answer } = await registered(tenant, {});
     const longest = { taken: 0 };
     // What is sealed is longer than the state, by its other members and by a third.
     for (let length = 1000; length <= most; length += 100) {
-      const url = authorizeAt(tenant, String(said["client_id"]), REDIRECT, "s".repeat(length));
+      const url = authorizeAt(tenant, String(answer["client_id"]), REDIRECT, "s".repeat(length));
       const { status, headers } = await new LoginBrowser().go(url, { headers: newAddress() });
       const [cookie = ""] = headers.getSetCookie();
       const [pair = ""] = cookie.split(";");
@@ -287,16 +287,16 @@ const metadata = (more: Json = {}): Json => ({
   ...more,
 });
 const documentOf = (id: string, more: Json = {}): Json => metadata({ client_id: id, ...more });
-const padded = (said: unknown, length: number): string => JSON.stringify(said).padEnd(length, " ");
+const padded = (answer: unknown, length: number): string => JSON.stringify(answer).padEnd(length, " ");
 
 async function registered(tenant: string, more: Json = {}, from = newAddress()) {
   const body = JSON.stringify(metadata(more));
   const { status, text } = await ask(tenant, { method: "POST", path: "/login/ID/register" }, { body, headers: from });
-  return { status, said: JSON.parse(text) as Json };
+  return { status, answer: JSON.parse(text) as Json };
 }
 
 function authorizeAt(tenant: string, client: string, redirect = REDIRECT, state = "s"): string {
-  const asked = {
+  const query = {
     response_type: "code",
     client_id: client,
     redirect_uri: redirect,
@@ -304,38 +304,38 @@ function authorizeAt(tenant: string, client: string, redirect = REDIRECT, state 
     code_challenge_method: "S256",
     state,
   };
-  return `${origin}/login/${tenant}/authorize?${new URLSearchParams(asked)}`;
+  return `${origin}/login/${tenant}/authorize?${new URLSearchParams(query)}`;
 }
 
 /** A host with documents of clients, and a tenant at which each begins to sign in. */
 async function documentWorld() {
   const tenant = await keyTenant();
   const documents = new Map<string, string>();
-  const asked: string[] = [];
-  const host = await startLocalServer(({ url = "" }, response) => {
-    asked.push(url);
+  const requests: string[] = [];
+  const server = await startLocalServer(({ url = "" }, response) => {
+    requests.push(url);
     response.writeHead(200, { "content-type": "application/json" }).end(documents.get(url));
   });
-  onTestFinished(() => host.stop());
+  onTestFinished(() => server.stop());
   const put = (say: (id: string) => unknown, length = 60) => {
-    const path = `/${documents.size}-`.padEnd(length - host.origin.length, "x");
-    const id = host.origin + path;
-    const said = say(id);
-    documents.set(path, typeof said === "string" ? said : JSON.stringify(said));
+    const path = `/${documents.size}-`.padEnd(length - server.origin.length, "x");
+    const id = server.origin + path;
+    const answer = say(id);
+    documents.set(path, typeof answer === "string" ? answer : JSON.stringify(answer));
     return { id };
   };
   const statusOf = async (id: string, redirect = REDIRECT, from = newAddress()) =>
     (await new LoginBrowser().go(authorizeAt(tenant, id, redirect), { headers: from })).status;
-  return { put, statusOf, asked };
+  return { put, statusOf, requests };
 }
 
 /** One person who allows the same again and again. */
 async function allowing(most: number): Promise<number[]> {
   const tenant = await keyTenant();
   const { token } = await admin.key(tenant);
-  const { said } = await registered(tenant, {});
+  const { answer } = await registered(tenant, {});
   const browser = new LoginBrowser();
-  const asked = await browser.go(authorizeAt(tenant, String(said["client_id"])), { headers: newAddress() });
+  const asked = await browser.go(authorizeAt(tenant, String(answer["client_id"])), { headers: newAddress() });
   const consent = await browser.submit(asked, { key: token });
   const cookies = [...browser.cookies];
   const statuses: number[] = [];
@@ -346,6 +346,6 @@ async function allowing(most: number): Promise<number[]> {
   return statuses;
 }
 
-test.each(Object.entries(ASKED) as [AskedBound, number][])("the bound %s holds at %i", (bound, most) =>
+test.each(Object.entries(REQUESTS) as [AskedBound, number][])("the bound %s holds at %i", (bound, most) =>
   CASES[bound](most),
 );

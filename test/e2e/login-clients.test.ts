@@ -35,19 +35,19 @@ async function keyTenant(login: Json = {}, document: Json = {}) {
 /** A host of documents; each has its URL for an id unless it says another. */
 async function documentHost() {
   const documents = new Map<string, Json>();
-  const asked: string[] = [];
-  const host = await startLocalServer(({ url = "" }, response) => {
-    asked.push(url);
+  const requests: string[] = [];
+  const server = await startLocalServer(({ url = "" }, response) => {
+    requests.push(url);
     const found = documents.get(url);
     response.writeHead(found ? 200 : 403, { "content-type": found ? "application/json" : "text/html" });
     response.end(JSON.stringify(found ?? {}));
   });
-  onTestFinished(() => host.stop());
-  const put = (path: string, said: Json) => {
-    documents.set(path, { client_id: host.origin + path, ...said });
-    return host.origin + path;
+  onTestFinished(() => server.stop());
+  const put = (path: string, answer: Json) => {
+    documents.set(path, { client_id: server.origin + path, ...answer });
+    return server.origin + path;
   };
-  return { asked, put, drop: (path: string) => documents.delete(path), origin: host.origin };
+  return { requests, put, drop: (path: string) => documents.delete(path), origin: server.origin };
 }
 
 /** From a refused call to a call as the person who pasted their key, and on with the next token. */
@@ -56,7 +56,7 @@ async function replay(client: KnownClient, { url, key }: { url: string; key: str
   const { registration, redirect, asks, resource, refreshResource } = client;
   const registered = registration && (await sendJson(found.server["registration_endpoint"] ?? "", registration));
   expect(registered?.status ?? 201).toBe(201);
-  const id = documentId ?? String(registered?.said["client_id"]);
+  const id = documentId ?? String(registered?.answer["client_id"]);
   const asking = newAsking(found, id, redirect);
   const named = resourceAs(resource, found.resource);
   const answer = await allow(authorizeUrl(asking, [...Object.entries(asks), ...Object.entries(named)]), key);
@@ -64,17 +64,21 @@ async function replay(client: KnownClient, { url, key }: { url: string; key: str
   expect(rest).toEqual({ state: asking.state, iss: found.server["issuer"] });
   expect(answer.href.startsWith(`${redirect}?`)).toBe(true);
   const tokens = await redeem(asking, code, named);
-  expect([tokens.status, tokens.said["token_type"]]).toEqual([200, "Bearer"]);
-  const next = await refresh(asking, String(tokens.said["refresh_token"]), resourceAs(refreshResource, found.resource));
+  expect([tokens.status, tokens.answer["token_type"]]).toEqual([200, "Bearer"]);
+  const next = await refresh(
+    asking,
+    String(tokens.answer["refresh_token"]),
+    resourceAs(refreshResource, found.resource),
+  );
   expect(next.status).toBe(200);
-  return { id, tokens: [tokens, next].map(({ said }) => String(said["access_token"])) };
+  return { id, tokens: [tokens, next].map(({ answer: result }) => String(result["access_token"])) };
 }
 
 describe.each(KNOWN_CLIENTS)("$name", (client) => {
   const { document } = client;
 
   test("signs in with what it sends, and calls in both eras", async () => {
-    const pinned = document && { pinned: { [document.id]: { client_id: document.id, ...document.said } } };
+    const pinned = document && { pinned: { [document.id]: { client_id: document.id, ...document.document } } };
     const tenant = await keyTenant(pinned);
     const { tokens } = await replay(client, tenant, document?.id);
     for (const { revision } of ERAS) {
@@ -87,13 +91,13 @@ test.each(KNOWN_CLIENTS.filter(({ document }) => document))(
   "$name signs in with its document as its host has it, which is read once",
   async (client) => {
     const host = await documentHost();
-    const id = host.put("/oauth/client.json", client.document?.said ?? {});
+    const id = host.put("/oauth/client.json", client.document?.document ?? {});
     await replay(client, await keyTenant(), id);
-    expect(host.asked).toEqual(["/oauth/client.json"]);
+    expect(host.requests).toEqual(["/oauth/client.json"]);
   },
 );
 
-const SAID = {
+const CLIENT_DOCUMENT = {
   client_name: "App",
   redirect_uris: [REDIRECT, "https://app.example/cb"],
   token_endpoint_auth_method: "none",
@@ -101,7 +105,7 @@ const SAID = {
 
 test("a client whose document changes after consent has to ask for it again, and is shown as it is now", async () => {
   const id = "https://app.example.com/client.json";
-  const login = (said: Json) => ({ via: "key", pinned: { [id]: { client_id: id, ...SAID, ...said } } });
+  const login = (answer: Json) => ({ via: "key", pinned: { [id]: { client_id: id, ...CLIENT_DOCUMENT, ...answer } } });
   const { id: tenant, url, key } = await keyTenant(login({}));
   const asking = newAsking(await discover(url), id, REDIRECT);
   const tokens = async () => {
@@ -109,14 +113,14 @@ test("a client whose document changes after consent has to ask for it again, and
     return redeem(asking, code);
   };
   const first = await tokens();
-  const again = await refresh(asking, String(first.said["refresh_token"]));
+  const again = await refresh(asking, String(first.answer["refresh_token"]));
   expect(again.status).toBe(200);
   const late = Object.fromEntries((await allow(authorizeUrl(asking), key)).searchParams);
   const changed = { client_name: "Another app", redirect_uris: [REDIRECT, "https://evil.example/cb"] };
   await admin.apply(tenant, { mode: "key+oauth", auth: { login: login(changed) } });
-  const refused = await refresh(asking, String(again.said["refresh_token"]));
-  expect([refused.status, refused.said["error"]]).toEqual([400, "invalid_grant"]);
-  expect(await redeem(asking, late["code"] ?? "")).toMatchObject({ status: 400, said: { error: "invalid_grant" } });
+  const refused = await refresh(asking, String(again.answer["refresh_token"]));
+  expect([refused.status, refused.answer["error"]]).toEqual([400, "invalid_grant"]);
+  expect(await redeem(asking, late["code"] ?? "")).toMatchObject({ status: 400, answer: { error: "invalid_grant" } });
   const { page } = await toConsent(authorizeUrl(asking), key);
   expect(page.text).toContain("Another app");
   expect((await tokens()).status).toBe(200);
@@ -125,14 +129,14 @@ test("a client whose document changes after consent has to ask for it again, and
 test("a client of the same host gets nothing by another's grant", async () => {
   const { url, key } = await keyTenant();
   const host = await documentHost();
-  const asking = newAsking(await discover(url), host.put("/client.json", SAID), REDIRECT);
+  const asking = newAsking(await discover(url), host.put("/client.json", CLIENT_DOCUMENT), REDIRECT);
   const { code = "" } = Object.fromEntries((await allow(authorizeUrl(asking), key)).searchParams);
-  const other = { ...asking, id: host.put("/other.json", SAID) };
-  expect(await redeem(other, code)).toMatchObject({ status: 400, said: { error: "invalid_grant" } });
+  const other = { ...asking, id: host.put("/other.json", CLIENT_DOCUMENT) };
+  expect(await redeem(other, code)).toMatchObject({ status: 400, answer: { error: "invalid_grant" } });
   const { code: next = "" } = Object.fromEntries((await allow(authorizeUrl(asking), key)).searchParams);
   const tokens = await redeem(asking, next);
-  const stolen = await refresh(other, String(tokens.said["refresh_token"]));
-  expect([tokens.status, stolen.status, stolen.said["error"]]).toEqual([200, 400, "invalid_grant"]);
+  const stolen = await refresh(other, String(tokens.answer["refresh_token"]));
+  expect([tokens.status, stolen.status, stolen.answer["error"]]).toEqual([200, 400, "invalid_grant"]);
 });
 
 describe("what a client may not ask is told to the person, and never sent on", () => {
@@ -155,9 +159,9 @@ describe("what a client may not ask is told to the person, and never sent on", (
   test("a redirect that is none of the client's own, however alike it looks", async () => {
     const { url } = await keyTenant();
     const found = await discover(url);
-    const { said } = await sendJson(found.server["registration_endpoint"] ?? "", SAID);
+    const { answer } = await sendJson(found.server["registration_endpoint"] ?? "", CLIENT_DOCUMENT);
     for (const redirect of WRONG) {
-      const page = await new LoginBrowser().go(authorizeUrl(newAsking(found, String(said["client_id"]), redirect)));
+      const page = await new LoginBrowser().go(authorizeUrl(newAsking(found, String(answer["client_id"]), redirect)));
       expect([redirect, page.status, page.location]).toEqual([redirect, 400, null]);
       expect(page.text).not.toMatch(/(?:href|action|src)="[^"]*evil/);
     }
@@ -166,12 +170,12 @@ describe("what a client may not ask is told to the person, and never sent on", (
   test("a redirect that is there twice, whichever is the client's own", async () => {
     const { url } = await keyTenant();
     const found = await discover(url);
-    const { said } = await sendJson(found.server["registration_endpoint"] ?? "", SAID);
+    const { answer } = await sendJson(found.server["registration_endpoint"] ?? "", CLIENT_DOCUMENT);
     for (const [one = "", two = ""] of [
       [REDIRECT, "https://evil.example/cb"],
       ["https://evil.example/cb", REDIRECT],
     ]) {
-      const asking = newAsking(found, String(said["client_id"]), one);
+      const asking = newAsking(found, String(answer["client_id"]), one);
       const page = await new LoginBrowser().go(authorizeUrl(asking, [["redirect_uri", two]]));
       expect([page.status, page.location]).toEqual([400, null]);
     }
@@ -180,16 +184,16 @@ describe("what a client may not ask is told to the person, and never sent on", (
   test("an id whose document lies elsewhere, leads inside, redirects, is too long or cannot be read", async () => {
     const { url } = await keyTenant();
     const found = await discover(url);
-    const host = await startLocalServer(({ url: path }, response) => {
+    const server = await startLocalServer(({ url: path }, response) => {
       const json = { "content-type": "application/json" };
       if (path === "/redirects") response.writeHead(302, { location: "/long" });
       else response.writeHead(path === "/page" ? 403 : 200, path === "/page" ? {} : json);
       // 50 MB, if anybody reads them.
       if (path === "/long") for (let at = 0; at < 50; at += 1) response.write(" ".repeat(1_000_000));
-      response.end(JSON.stringify({ client_id: `${host.origin}/other`, ...SAID }));
+      response.end(JSON.stringify({ client_id: `${server.origin}/other`, ...CLIENT_DOCUMENT }));
     });
-    onTestFinished(() => host.stop());
-    const ids = ["/redirects", "/long", "/page", "/lies"].map((path) => host.origin + path);
+    onTestFinished(() => server.stop());
+    const ids = ["/redirects", "/long", "/page", "/lies"].map((path) => server.origin + path);
     for (const id of [
       ...ids,
       "https://10.0.0.1/client.json",
@@ -203,37 +207,39 @@ describe("what a client may not ask is told to the person, and never sent on", (
 
   test("a client that operators do not list, and registering at all", async () => {
     const host = await documentHost();
-    const id = host.put("/client.json", SAID);
+    const id = host.put("/client.json", CLIENT_DOCUMENT);
     const { url } = await keyTenant({ clients: [id] });
     const found = await discover(url);
     expect(found.server).not.toHaveProperty("registration_endpoint");
-    const { status, said } = await sendJson(`${found.server["issuer"]}/register`, SAID);
-    expect([status, said["error"]]).toEqual([403, "access_denied"]);
-    const near = host.put("/client.json?x", SAID);
+    const { status, answer } = await sendJson(`${found.server["issuer"]}/register`, CLIENT_DOCUMENT);
+    expect([status, answer["error"]]).toEqual([403, "access_denied"]);
+    const near = host.put("/client.json?x", CLIENT_DOCUMENT);
     expect(await new LoginBrowser().go(authorizeUrl(newAsking(found, near, REDIRECT)))).toMatchObject({ status: 400 });
-    expect(host.asked).toEqual([]);
+    expect(host.requests).toEqual([]);
     expect(await new LoginBrowser().go(authorizeUrl(newAsking(found, id, REDIRECT)))).toMatchObject({ status: 200 });
   });
 });
 
 test("a document with a pinned copy that cannot be used is refused, and says why", async () => {
   const refused = (pinned: Json) => keyTenant({ pinned }).then(String, String);
-  expect(await refused({ "https://app.example.com/client.json": SAID })).toContain("client_id is not its URL");
-  expect(await refused({ "https://10.0.0.1/a": { client_id: "https://10.0.0.1/a", ...SAID } })).toContain(
+  expect(await refused({ "https://app.example.com/client.json": CLIENT_DOCUMENT })).toContain(
+    "client_id is not its URL",
+  );
+  expect(await refused({ "https://10.0.0.1/a": { client_id: "https://10.0.0.1/a", ...CLIENT_DOCUMENT } })).toContain(
     "is named by",
   );
-  expect(await refused({ app: { client_id: "app", ...SAID } })).toContain("is named by the URL");
+  expect(await refused({ app: { client_id: "app", ...CLIENT_DOCUMENT } })).toContain("is named by the URL");
 });
 
 describe.each(ERAS)("in era $era", ({ revision }) => {
   test("a tool that a person leaves out is neither listed nor called, and their other clients have it", async () => {
     const { url, key } = await keyTenant();
     const found = await discover(url);
-    const { said } = await sendJson(found.server["registration_endpoint"] ?? "", SAID);
+    const { answer } = await sendJson(found.server["registration_endpoint"] ?? "", CLIENT_DOCUMENT);
     const tokenWith = async (fields: Record<string, string | string[]>) => {
-      const asking = newAsking(found, String(said["client_id"]), REDIRECT);
+      const asking = newAsking(found, String(answer["client_id"]), REDIRECT);
       const { code = "" } = Object.fromEntries((await allow(authorizeUrl(asking), key, fields)).searchParams);
-      return String((await redeem(asking, code)).said["access_token"]);
+      return String((await redeem(asking, code)).answer["access_token"]);
     };
     const [all, less] = [await tokenWith({}), await tokenWith({ tool: ["whoami"] })];
     const seen = async (token: string) => {
@@ -252,12 +258,12 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
 test("consent names the client and where it is answered, and warns of a program on the person's own machine", async () => {
   const { url, key } = await keyTenant();
   const found = await discover(url);
-  const { said } = await sendJson(found.server["registration_endpoint"] ?? "", SAID);
+  const { answer } = await sendJson(found.server["registration_endpoint"] ?? "", CLIENT_DOCUMENT);
   for (const [redirect, shown] of [
     [REDIRECT, "127.0.0.1:4567"],
     ["https://app.example/cb", "app.example"],
   ] as const) {
-    const { page } = await toConsent(authorizeUrl(newAsking(found, String(said["client_id"]), redirect)), key);
+    const { page } = await toConsent(authorizeUrl(newAsking(found, String(answer["client_id"]), redirect)), key);
     expect(page.text).toContain(shown);
     expect(page.text).toContain("App");
   }

@@ -72,15 +72,15 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
       mode: "oauth",
       auth: { issuers: [{ issuer: server.issuer, claims: ["department"] }] },
     });
-    const said = { email: "alice@example.com", name: "Alice", groups: ["Staff", 7], department: "x", phone: "1" };
+    const claims = { email: "alice@example.com", name: "Alice", groups: ["Staff", 7], department: "x", phone: "1" };
     const url = `${origin}/mcp/${id}`;
-    const told = async (claims: Json) => whoamiAs(url, revision, await tokenOf(server, { aud: url, ...claims }), "me");
+    const answerOf = async (own: Json) => whoamiAs(url, revision, await tokenOf(server, { aud: url, ...own }), "me");
     const alice = { kind: "oauth", subject: "alice", email: "alice@example.com", name: "Alice", groups: ["Staff"] };
-    expect(await told(said)).toMatchObject({ ...alice, claims: { department: "x" } });
+    expect(await answerOf(claims)).toMatchObject({ ...alice, claims: { department: "x" } });
     for (const verified of [false, "false"]) {
-      expect(await told({ ...said, email_verified: verified })).not.toHaveProperty("email");
+      expect(await answerOf({ ...claims, email_verified: verified })).not.toHaveProperty("email");
     }
-    expect(await told({ email: ["x"], name: 1, groups: "Staff" })).not.toMatchObject({ name: expect.anything() });
+    expect(await answerOf({ email: ["x"], name: 1, groups: "Staff" })).not.toMatchObject({ name: expect.anything() });
   });
 
   test.each(kinds)("%s calls the API with a token that the tenant signed for who calls", async (tool) => {
@@ -88,9 +88,9 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     const { id, url } = await tenantWith(server, SIGNED);
     const api = await verifyingApi(`${origin}/login/${id}`);
     const token = await tokenOf(server, { aud: url, email: "alice@example.com", groups: ["Staff"] });
-    const asked = { audience: API, scopes: ["orders.read", "orders.write"], url: api.url };
-    const told = JSON.parse(await toolText(await clientAs(url, token), tool, asked)) as { api: Json };
-    expect(told).toMatchObject({
+    const params = { audience: API, scopes: ["orders.read", "orders.write"], url: api.url };
+    const reply = JSON.parse(await toolText(await clientAs(url, token), tool, params)) as { api: Json };
+    expect(reply).toMatchObject({
       as: "alice",
       api: {
         iss: `${origin}/login/${id}`,
@@ -102,7 +102,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
         idp: server.issuer,
       },
     });
-    expect(Number(told.api["exp"]) - Number(told.api["iat"])).toBe(300);
+    expect(Number(reply.api["exp"]) - Number(reply.api["iat"])).toBe(300);
   });
 
   test("the API is called with what the authorization server gives in exchange for the caller's token", async () => {
@@ -112,9 +112,9 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     const api = await echoApi();
     const alice = await tokenOf(server, { aud: url });
     const client = await clientAs(url, alice);
-    const asked = { audience: API, scopes: ["orders.read"], url: api.url };
-    const told = JSON.parse(await toolText(client, "call_api", asked)) as { api: Json };
-    expect(told.api).toMatchObject({ iss: server.issuer, sub: "alice", aud: API, scope: "orders.read" });
+    const params = { audience: API, scopes: ["orders.read"], url: api.url };
+    const reply = JSON.parse(await toolText(client, "call_api", params)) as { api: Json };
+    expect(reply.api).toMatchObject({ iss: server.issuer, sub: "alice", aud: API, scope: "orders.read" });
     const [{ form, authorization } = {}] = server.exchanges;
     expect(Object.fromEntries(form ?? [])).toEqual({
       grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
@@ -137,8 +137,8 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
       ["alice", "bob"].map(async (sub) => clientAs(url, await tokenOf(server, { aud: url, sub }))),
     );
     if (!alice || !bob) throw new Error("no clients");
-    const call = async (client: typeof alice, asked: Json = {}) =>
-      JSON.parse(await toolText(client, "call_api", { audience: API, url: api.url, ...asked })) as { api: Json };
+    const call = async (client: typeof alice, question: Json = {}) =>
+      JSON.parse(await toolText(client, "call_api", { audience: API, url: api.url, ...question })) as { api: Json };
     for (let count = 0; count < 5; count += 1) await call(alice);
     expect(server.exchanges).toHaveLength(1);
     expect((await call(bob)).api["sub"]).toBe("bob");
@@ -160,8 +160,8 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     const { id, url } = await tenantWith(server, SIGNED);
     const key = await admin.key(id);
     const token = await tokenOf(server, { aud: url });
-    const why = async (client: Promise<Awaited<ReturnType<typeof clientAs>>>, asked: Json = {}) =>
-      toolText(await client, "call_api", { audience: API, url: "https://unused.example", ...asked });
+    const why = async (client: Promise<Awaited<ReturnType<typeof clientAs>>>, question: Json = {}) =>
+      toolText(await client, "call_api", { audience: API, url: "https://unused.example", ...question });
     expect(await why(clientAs(url, key.token))).toMatch(
       /\(key\): an API key stands for no person: have callers sign in/,
     );
@@ -214,14 +214,14 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
       const [sub = "", client] = [people[at % 2], clients[at % 2]];
       const tool = tools[at % tools.length] ?? "";
       const scopes = [`s${at % 5}`];
-      const told = client && JSON.parse(await toolText(client, tool, { audience: API, url: api.url, scopes }));
-      return [sub, scopes[0], told as { as: string; api: Json }] as const;
+      const reply = client && JSON.parse(await toolText(client, tool, { audience: API, url: api.url, scopes }));
+      return [sub, scopes[0], reply as { as: string; api: Json }] as const;
     });
     const mixed = (await Promise.all(calls)).filter(
-      ([sub, scope, { as, api: heard }]) => as !== sub || heard["sub"] !== sub || heard["scope"] !== scope,
+      ([sub, scope, { as, api: apiClaims }]) => as !== sub || apiClaims["sub"] !== sub || apiClaims["scope"] !== scope,
     );
     expect(mixed).toEqual([]);
-    expect(api.heard).toHaveLength(60);
+    expect(api.requests).toHaveLength(60);
   });
 });
 
@@ -229,12 +229,12 @@ test("an API of one tenant takes no token of another, and keys are there for ten
   const server = await startAuthorizationServer();
   const [one, two] = await Promise.all([tenantWith(server, SIGNED), tenantWith(server, SIGNED)]);
   const api = await verifyingApi(`${origin}/login/${one.id}`);
-  const told = async ({ url }: { readonly url: string }) => {
+  const answerOf = async ({ url }: { readonly url: string }) => {
     const client = await actingClient(url, "2026-07-28", await tokenOf(server, { aud: url }));
     return toolText(client, "call_api", { audience: API, url: api.url });
   };
-  expect(await told(one)).toContain('"sub":"alice"');
-  expect(await told(two)).toContain("JWKSNoMatchingKey");
+  expect(await answerOf(one)).toContain('"sub":"alice"');
+  expect(await answerOf(two)).toContain("JWKSNoMatchingKey");
   const keysOf = async ({ id }: { readonly id: string }) => fetch(`${origin}/login/${id}/jwks`);
   const published = await keysOf(one);
   expect(published.headers.get("content-type")).toBe("application/jwk-set+json");

@@ -53,16 +53,18 @@ test("the page of what was allowed says of a wrong tenant what to do, and progra
 
 test("the endpoint says in a browser that it is for a client", async () => {
   const { url } = await keyLogin();
-  const told = async (accept: string) => {
+  const answerOf = async (accept: string) => {
     const response = await fetch(url, { headers: { accept } });
     expect(response.status).toBe(401);
     expect(response.headers.get("www-authenticate")).toContain("resource_metadata=");
     return response.text();
   };
-  expect(await told("text/html,*/*;q=0.8")).toContain(
+  expect(await answerOf("text/html,*/*;q=0.8")).toContain(
     "Add the address to a client: it opens a page on which you sign in.",
   );
-  expect(JSON.parse(await told("text/event-stream"))).toMatchObject({ error: { message: "Authorization required" } });
+  expect(JSON.parse(await answerOf("text/event-stream"))).toMatchObject({
+    error: { message: "Authorization required" },
+  });
 });
 
 test("a person who comes back to a page after the decision is told that it is over, and perhaps done", async () => {

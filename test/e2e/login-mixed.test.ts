@@ -106,8 +106,8 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
   });
 
   test("a message that names its upstream beside itself goes no further", async () => {
-    const said = { content: [{ type: "text", text: "said" }] };
-    const up = await startUpstream({ shown: () => said, hidden: () => said });
+    const result = { content: [{ type: "text", text: "said" }] };
+    const up = await startUpstream({ shown: () => result, hidden: () => result });
     const scopes = { ...SCOPES, public: { tools: ["up__shown"] } };
     const { id, url } = await tenantOf(await startAuthorizationServer(), {
       scopes,
@@ -120,10 +120,10 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
       return sendRaw(`${origin}/gateway/${id}`, { headers, body: wrapped });
     };
     expect((await ask("shown")).status).toBe(200);
-    const heard = up.heard.length;
+    const requestCount = up.requests.length;
     for (const name of ["hidden", "up__hidden", "none"]) expectLogin(await ask(name), `/mcp/${id}`);
     for (const name of ["up__hidden", "hidden"]) expectLogin(await send(url, revision, callOf(name)), `/mcp/${id}`);
-    expect(up.heard).toHaveLength(heard);
+    expect(up.requests).toHaveLength(requestCount);
     up.close();
   });
 

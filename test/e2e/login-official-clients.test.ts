@@ -23,8 +23,8 @@ describe.each(LOGIN_CLIENTS)("$title", ({ logIn }) => {
   test("logs in by nothing but the URL, and calls as who pasted a key", async () => {
     const { url, token, key } = await tenantByKey();
     const client = await logIn(url, byKey(token));
-    const said = JSON.parse(await client.call("whoami")) as Json;
-    expect(said).toMatchObject({ id: `key ${key}` });
+    const answer = JSON.parse(await client.call("whoami")) as Json;
+    expect(answer).toMatchObject({ id: `key ${key}` });
   });
 
   test("logs in at a profile, with a token for that profile alone", async () => {
@@ -32,7 +32,7 @@ describe.each(LOGIN_CLIENTS)("$title", ({ logIn }) => {
     const { token } = await admin.key(id);
     const url = `${origin}/mcp/${id}/small`;
     const { store } = await logIn(url, byKey(token));
-    const access = (store.kept as { access_token: string }).access_token;
+    const access = (store.savedTokens as { access_token: string }).access_token;
     expect((await listAs(url, "2026-07-28", access)).status).toBe(200);
     expect((await listAs(`${origin}/mcp/${id}`, "2026-07-28", access)).status).toBe(401);
   });
@@ -40,11 +40,11 @@ describe.each(LOGIN_CLIENTS)("$title", ({ logIn }) => {
   test("goes on with its refresh token where its access token has ended", async () => {
     const { url, token, key } = await tenantByKey();
     const { store, call } = await logIn(url, byKey(token));
-    const before = store.kept as { access_token: string };
-    store.kept = { ...before, access_token: tamper(before.access_token) };
+    const before = store.savedTokens as { access_token: string };
+    store.savedTokens = { ...before, access_token: tamper(before.access_token) };
     store.asked = undefined;
     expect(JSON.parse(await call("whoami"))).toMatchObject({ id: `key ${key}` });
     expect(store.asked).toBeUndefined();
-    expect((store.kept as { access_token: string }).access_token).not.toBe(before.access_token);
+    expect((store.savedTokens as { access_token: string }).access_token).not.toBe(before.access_token);
   });
 });

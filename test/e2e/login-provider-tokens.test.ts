@@ -55,8 +55,8 @@ const apiOf = (provider: IdentityProvider) =>
     return (await response.json()) as Json;
   });
 
-const renewals = ({ heard }: IdentityProvider) =>
-  heard.filter(({ form }) => form.get("grant_type") === "refresh_token").length;
+const renewals = ({ heard: requests }: IdentityProvider) =>
+  requests.filter(({ form }) => form.get("grant_type") === "refresh_token").length;
 
 const kinds = ["call_api", "call_api_streamed", "call_api_later"] as const;
 
@@ -67,13 +67,15 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     const people = ["alice", "bob"];
     const clients = [await signIn("alice", revision), await signIn("bob", revision)];
     const calls = Array.from({ length: 60 }, async (_none, at) => {
-      const told = await toolText(clients[at % 2]!, kinds[at % 3] ?? "", { audience: API, url: api.url });
-      return { sub: `00u-${people[at % 2]}`, ...(JSON.parse(told) as { as: string; api: Json }) };
+      const text = await toolText(clients[at % 2]!, kinds[at % 3] ?? "", { audience: API, url: api.url });
+      return { sub: `00u-${people[at % 2]}`, ...(JSON.parse(text) as { as: string; api: Json }) };
     });
-    const mixed = (await Promise.all(calls)).filter(({ sub, as, api: heard }) => as !== sub || heard["sub"] !== sub);
+    const mixed = (await Promise.all(calls)).filter(
+      ({ sub, as, api: apiClaims }) => as !== sub || apiClaims["sub"] !== sub,
+    );
     expect(mixed).toEqual([]);
-    expect(api.heard).toHaveLength(60);
-    expect(new Set(api.heard).size).toBe(2);
+    expect(api.requests).toHaveLength(60);
+    expect(new Set(api.requests).size).toBe(2);
   });
 
   test("a token that ends is renewed by one of all who want it, and nobody is logged out", async () => {
@@ -83,15 +85,15 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     const clients = [await signIn("alice", revision), await signIn("bob", revision)];
     provider.life = 3600;
     for (let round = 1; round <= 2; round += 1) {
-      const told = await Promise.all(
+      const notifications = await Promise.all(
         Array.from({ length: 60 }, (_none, at) =>
           toolText(clients[at % 2]!, kinds[at % 3] ?? "", { audience: API, url: api.url }),
         ),
       );
-      const subjects = told.map((one) => (JSON.parse(one) as { api: Json }).api["sub"]);
-      expect(subjects).toEqual(told.map((_one, at) => ["00u-alice", "00u-bob"][at % 2]));
+      const subjects = notifications.map((one) => (JSON.parse(one) as { api: Json }).api["sub"]);
+      expect(subjects).toEqual(notifications.map((_one, at) => ["00u-alice", "00u-bob"][at % 2]));
       expect(renewals(provider)).toBe(2);
-      expect(new Set(api.heard).size).toBe(2);
+      expect(new Set(api.requests).size).toBe(2);
     }
   });
 });
@@ -101,7 +103,7 @@ test("a provider that is away when a token ends costs nobody their login", async
   const api = await apiOf(provider);
   provider.life = 30;
   const client = await signIn("alice");
-  const call = (asked: Json = {}) => toolText(client, "call_api", { audience: API, url: api.url, ...asked });
+  const call = (question: Json = {}) => toolText(client, "call_api", { audience: API, url: api.url, ...question });
   provider.instead["/token"] = () => new Response("no", { status: 503 });
   expect(await call()).toContain("(away)");
   delete provider.instead["/token"];
@@ -135,22 +137,22 @@ test("the provider's token is what is exchanged", async () => {
   expect(await call(bob)).toContain("token-number-2");
   expect(await call(alice)).toContain("token-number-1");
   const subjects = await Promise.all(
-    endpoint.heard.map(async ({ form }) => {
+    endpoint.requests.map(async ({ form }) => {
       const token = form.get("subject_token") ?? "";
       tokens.push(token);
       return (await fetch(`${provider.issuer}/userinfo`, { headers: bearer(token) })).json();
     }),
   );
   expect(subjects).toMatchObject([{ sub: "00u-alice" }, { sub: "00u-bob" }]);
-  expect(Object.fromEntries(endpoint.heard[0]?.form ?? [])).toMatchObject({ audience: API, scope: "orders.read" });
+  expect(Object.fromEntries(endpoint.requests[0]?.form ?? [])).toMatchObject({ audience: API, scope: "orders.read" });
 });
 
 test("a token that the tenant signs says who signed in, and who vouches for them", async () => {
   const { provider, issuer, signIn } = await tenantWith({ via: "signed", audiences: [API] });
   const api = await startEchoApi(async (token) => decodeJwt(token));
-  const told = await toolText(await signIn("bob"), "call_api", { audience: API, url: api.url });
-  const { as, api: heard } = JSON.parse(told) as { as: string; api: Json };
-  expect([as, heard]).toMatchObject([
+  const text = await toolText(await signIn("bob"), "call_api", { audience: API, url: api.url });
+  const { as, api: apiClaims } = JSON.parse(text) as { as: string; api: Json };
+  expect([as, apiClaims]).toMatchObject([
     "00u-bob",
     { iss: issuer, sub: "00u-bob", aud: API, idp: provider.issuer, email: "bob@example.com", groups: ["Staff"] },
   ]);

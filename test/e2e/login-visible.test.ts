@@ -24,9 +24,9 @@ test("the page lists what the person will see, and nothing else is named in it",
   const browser = new LoginBrowser();
   const { url } = await beginLogin({ issuer });
   const { text } = await signInOn(browser, await browser.go(url), token);
-  const offered = [...text.matchAll(/name="tool" value="([^"]+)"/g)].map(([, name = ""]) => name);
-  expect(offered).toContain("count");
-  expect(offered.filter((name) => GUARDED.test(name))).toEqual(["for_persons"]);
+  const tools = [...text.matchAll(/name="tool" value="([^"]+)"/g)].map(([, name = ""]) => name);
+  expect(tools).toContain("count");
+  expect(tools.filter((name) => GUARDED.test(name))).toEqual(["for_persons"]);
   expect(text).not.toMatch(/for_gold|up__secret|value="hidden"/);
 });
 

@@ -91,11 +91,11 @@ async function client2025(tenant: string): Promise<Client> {
 }
 
 async function clientHttpSse(tenant: string): Promise<Client> {
-  const heard: (RequestMessage | NotificationMessage)[] = [];
+  const messages: (RequestMessage | NotificationMessage)[] = [];
   let wake = () => {};
   const connection = await openHttpSse(endpointOf(tenant));
   connection.listen?.((message) => {
-    heard.push(message);
+    messages.push(message);
     wake();
   });
   onTestFinished(() => connection.close());
@@ -107,7 +107,7 @@ async function clientHttpSse(tenant: string): Promise<Client> {
       await request("resources/subscribe", { uri });
       async function* events() {
         for (;;) {
-          for (let next = heard.shift(); next; next = heard.shift()) yield next;
+          for (let next = messages.shift(); next; next = messages.shift()) yield next;
           await new Promise<void>((resolve) => (wake = resolve));
         }
       }
@@ -149,26 +149,26 @@ describe.each(WAYS)("over $way", ({ open }) => {
   test("lists, calls, and hears of the progress, in order", async () => {
     const { tools } = resultOf(await client.request("tools/list", {})) as { tools: { name: string }[] };
     expect(tools.map(({ name }) => name)).toContain("lab_steps");
-    const heard: unknown[] = [];
+    const messages: unknown[] = [];
     const result = await client.request(...call("lab_steps", { steps: 3, everyMs: 5 }), {
       onNotification: (message) => {
-        if (message.method === "notifications/progress") heard.push(paramsOf(message)["progress"]);
+        if (message.method === "notifications/progress") messages.push(paramsOf(message)["progress"]);
       },
     });
     expect(textOf(result)).toBe("3 steps");
-    expect(heard).toEqual([1, 2, 3]);
+    expect(messages).toEqual([1, 2, 3]);
   });
 
   test("answers what a tool asks, as often as it asks", async () => {
     const key = crypto.randomUUID();
-    const asked: string[] = [];
+    const requests: string[] = [];
     const result = await client.request(...call("lab_rounds", { key }), {
       onQuestion: async (question) => {
-        asked.push(String(question.params["message"]));
+        requests.push(String(question.params["message"]));
         return accept(question);
       },
     });
-    expect(asked).toEqual(["Go on?", 'After {"yes":true}: go on?', "Go on?"]);
+    expect(requests).toEqual(["Go on?", 'After {"yes":true}: go on?', "Go on?"]);
     expect(JSON.parse(textOf(result))).toMatchObject({ answers: Array.from({ length: 3 }, () => '{"yes":true}') });
   });
 
@@ -185,9 +185,9 @@ describe.each(WAYS)("over $way", ({ open }) => {
 
   test("hears of what changes", async () => {
     const uri = `lab://notes/client/${crypto.randomUUID()}`;
-    const heard = await client.watch(uri);
+    const changes = await client.watch(uri);
     await client.request(...call("lab_write", { uri, name: "Written", text: "once" }));
-    expect(await heard.next()).toEqual({ done: false, value: uri });
+    expect(await changes.next()).toEqual({ done: false, value: uri });
   });
 
   test("goes on after a call that it gave up", async () => {
@@ -235,16 +235,16 @@ describe("a session", () => {
     const request = over(streamable2025(endpoint, session));
     const other = await client2026("lab");
     const key = crypto.randomUUID();
-    const heard: unknown[] = [];
+    const messages: unknown[] = [];
     const result = await request(...call("lab_long", { key }), {
       onNotification: async (message) => {
-        heard.push(paramsOf(message)["progress"]);
-        if (heard.length !== 3) return;
+        messages.push(paramsOf(message)["progress"]);
+        if (messages.length !== 3) return;
         proxy.cut();
         await other.request(...call("lab_write", { uri: `lab://gates/${key}`, name: "gate", text: "open" }));
       },
     });
-    expect(heard).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(messages).toEqual([1, 2, 3, 4, 5, 6]);
     expect(textOf(result)).not.toBe("");
     await end2025(endpoint, session);
   });
@@ -261,11 +261,11 @@ test("arguments that a schema mirrors into headers are mirrored as the server de
   expect(mirrored.length).toBeGreaterThan(0);
   const [first] = mirrored;
   const args = Object.fromEntries(mirrored.map(({ path, type }) => [path.join("."), valueFor(type)]));
-  const asked = { method: "tools/call", params: { name: "test_x_mcp_header", arguments: args } };
-  const done = resultOf(await requestResult2026(client, { ...asked, paramHeaders: mirrored }));
+  const request = { method: "tools/call", params: { name: "test_x_mcp_header", arguments: args } };
+  const done = resultOf(await requestResult2026(client, { ...request, paramHeaders: mirrored }));
   expect(done).toMatchObject({ content: [{ type: "text" }] });
   expect(done).not.toMatchObject({ isError: true });
-  const error = await requestResult2026(client, asked).catch((failed: unknown) => failed);
+  const error = await requestResult2026(client, request).catch((failed: unknown) => failed);
   expect((error as McpFault).message).toContain(`Mcp-Param-${first?.header}`);
 });
 

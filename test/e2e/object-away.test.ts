@@ -178,13 +178,13 @@ describe.each(["throws", "hangs"] as const)("while one tenant's object %s for lo
     expect((await ask(workers.one, tenant)).status).toBe(200);
     await setAway(tenant.id, how);
     await pause(AWAY_MS);
-    const asked = workers.both.map(async (worker) =>
+    const question = workers.both.map(async (worker) =>
       Promise.all(Array.from({ length: 20 }, () => ask(worker, tenant))),
     );
     for (const worker of workers.both) {
       for (let at = 0; at < 5; at += 1) expect((await ask(worker, other)).status).toBe(200);
     }
-    const answers = (await Promise.all(asked)).flat();
+    const answers = (await Promise.all(question)).flat();
     await setAway(tenant.id, null);
     expect([...new Set(answers.map(({ status }) => status))]).toEqual([503]);
     const seconds = answers.map(({ headers }) => Number(headers.get("retry-after")));

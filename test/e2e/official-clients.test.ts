@@ -144,20 +144,20 @@ describe.each(CLIENTS)("the official $title", ({ slug, connect }) => {
 
 describe("note_delete asks the person at the v2 client", () => {
   test("deletes the note when the answer is yes", async () => {
-    const { client, asked } = await connectAnswering({ action: "accept", content: { confirm: true } });
+    const { client, requests } = await connectAnswering({ action: "accept", content: { confirm: true } });
     const id = "v2-confirmed";
     await write(client, { id, title: "Confirmed", text: "Gone after a yes." });
     expect(await call(client, "note_delete", { id })).toEqual({ id, deleted: true });
-    expect(asked).toEqual([expect.stringContaining('Delete the note "Confirmed"')]);
+    expect(requests).toEqual([expect.stringContaining('Delete the note "Confirmed"')]);
     expect(await client.callTool({ name: "note_read", arguments: { id } })).toMatchObject({ isError: true });
   });
 
   test("keeps the note when the person declines", async () => {
-    const { client, asked } = await connectAnswering({ action: "decline" });
+    const { client, requests } = await connectAnswering({ action: "decline" });
     const id = "v2-declined";
     await write(client, { id, title: "Declined", text: "Still here." });
     expect(await call(client, "note_delete", { id })).toEqual({ id, deleted: false });
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
     expect(await call(client, "note_read", { id })).toMatchObject({ text: "Still here." });
   });
 });
@@ -165,20 +165,20 @@ describe("note_delete asks the person at the v2 client", () => {
 describe.each(WAYS.filter(({ title }) => title.includes("HTTP")))("$title", (way) => {
   test("hears that somebody wrote the note it watches, and is asked before it deletes it", async () => {
     const proxy = await CutProxy.start(application.origin);
-    const asked: string[] = [];
-    const person = { form: { confirm: true }, asked: (method: string) => void asked.push(method) };
+    const requests: string[] = [];
+    const person = { form: { confirm: true }, onQuestion: (method: string) => void requests.push(method) };
     const place = { origin: proxy.origin, tenant: "demo" };
-    const { heard, read, watch, call: callTool } = await way.connect(place, person);
+    const { notifications: received, read, watch, call: callTool } = await way.connect(place, person);
     const writer = await connectV2();
     const note = { id: "watched", title: "Watched" };
     await write(writer, { ...note, text: "Before." });
     await watch("note://watched");
     if (way.era === "2025") await proxy.opened(1);
     await write(writer, { ...note, text: "After." });
-    await heard.until("notifications/resources/updated");
+    await received.until("notifications/resources/updated");
     expect(await read("note://watched")).toBe("After.");
     expect(await callTool("note_delete", { id: "watched" })).toContain("Deleted the note");
-    expect(asked).toEqual(["elicitation/create"]);
+    expect(requests).toEqual(["elicitation/create"]);
   });
 });
 
@@ -220,17 +220,17 @@ async function connectV2(client = new ClientV2(ABOUT, { versionNegotiation: { mo
 /** A v2 client whose person always gives this answer, and the messages the person has seen. */
 async function connectAnswering(
   answer: { action: "accept"; content: { confirm: boolean } } | { action: "decline" },
-): Promise<{ client: ClientV2; asked: string[] }> {
-  const asked: string[] = [];
+): Promise<{ client: ClientV2; requests: string[] }> {
+  const requests: string[] = [];
   const client = new ClientV2(ABOUT, {
     capabilities: { elicitation: { form: {} } },
     versionNegotiation: { mode: "auto" },
   });
   client.setRequestHandler("elicitation/create", async ({ params }) => {
-    asked.push(params.message);
+    requests.push(params.message);
     return answer;
   });
-  return { client: await connectV2(client), asked };
+  return { client: await connectV2(client), requests };
 }
 
 /** The structured content of a tool call that succeeds. */

@@ -11,7 +11,7 @@ import {
   answeringV2,
   type CallOptions,
   type Connected,
-  Heard,
+  ReceivedNotifications,
   receivedBy,
   textOf,
   type Way,
@@ -49,11 +49,11 @@ const openGate = (key: string) => admin.store(tenant, `lab://gates/${key}`, "ope
 
 const PROGRESS = "notifications/progress";
 const UPDATED = "notifications/resources/updated";
-const stepsIn = ({ all }: Heard) =>
+const stepsIn = ({ all }: ReceivedNotifications) =>
   all.filter(({ method }) => method === PROGRESS).map(({ params }) => params.progress);
 const onprogress = () => {};
 
-function expectSteps({ namesNoEvent }: Way, received: Heard): void {
+function expectSteps({ namesNoEvent }: Way, received: ReceivedNotifications): void {
   const steps = stepsIn(received);
   expect(steps).toEqual(namesNoEvent ? [1, 2, 3, 4, 5, 6].filter((step) => steps.includes(step)) : [1, 2, 3, 4, 5, 6]);
 }
@@ -80,7 +80,7 @@ describe.each(OPEN.filter(({ resumes }) => resumes))("$title", (way) => {
     await received.until(PROGRESS, 3);
     proxy.pull();
     await openGate(key);
-    await onlooker.heard.until(UPDATED);
+    await onlooker.notifications.until(UPDATED);
     proxy.plug();
     expect(await result).toBe(`${key} counted to 6`);
     expectSteps(way, received);
@@ -88,35 +88,35 @@ describe.each(OPEN.filter(({ resumes }) => resumes))("$title", (way) => {
 
   test("answers a question whose connection was cut, is not asked again, and gets the result", async () => {
     const proxy = await CutProxy.start(origin);
-    const asked: string[] = [];
+    const requests: string[] = [];
     const person = {
-      asked: async (method: string) => {
-        asked.push(method);
+      onQuestion: async (method: string) => {
+        requests.push(method);
         // Where questions come on another connection than the call's own, that one may not be answered yet.
         await proxy.cutAndReturn(way.namesNoEvent ? "streams" : "everything");
       },
     };
     const { call } = await way.connect({ origin: proxy.origin, tenant }, person);
     expect(await call("lab_ask", { kind: "form" })).toBe('{"yes":true}');
-    expect(way.namesNoEvent ? [...new Set(asked)] : asked).toEqual(["elicitation/create"]);
+    expect(way.namesNoEvent ? [...new Set(requests)] : requests).toEqual(["elicitation/create"]);
   });
 
   test("hears what changed while there was no connection", async () => {
     const proxy = await CutProxy.start(origin);
-    const { heard, read, watch } = await way.connect({ origin: proxy.origin, tenant });
+    const { notifications: received, read, watch } = await way.connect({ origin: proxy.origin, tenant });
     await watch(URI);
     await proxy.opened(1);
     // What has an id: a client that has read none does not know where it was.
     await admin.store(tenant, URI, `heard by ${way.title}`);
-    await heard.until(UPDATED);
+    await received.until(UPDATED);
     const text = `missed by ${way.title}`;
     proxy.pull();
     await admin.store(tenant, URI, text);
     proxy.plug();
-    await heard.until(UPDATED, 2);
+    await received.until(UPDATED, 2);
     expect(await read(URI)).toBe(text);
     await admin.store(tenant, URI, `heard again by ${way.title}`);
-    await heard.until(UPDATED, 3);
+    await received.until(UPDATED, 3);
     expect(await read(URI)).toBe(`heard again by ${way.title}`);
   });
 });
@@ -139,13 +139,13 @@ describe.each(bridged2026)("$title", (way) => {
 
   test("hears of everything it may have missed while there was no connection", async () => {
     const proxy = await CutProxy.start(origin);
-    const { heard, read, watch } = await way.connect({ origin: proxy.origin, tenant });
+    const { notifications: received, read, watch } = await way.connect({ origin: proxy.origin, tenant });
     await watch(URI);
     proxy.pull();
     await admin.store(tenant, URI, "missed by the bridge");
     proxy.plug();
-    await heard.until("notifications/tools/list_changed");
-    await heard.until(UPDATED);
+    await received.until("notifications/tools/list_changed");
+    await received.until(UPDATED);
     expect(await read(URI)).toBe("missed by the bridge");
   });
 });
@@ -153,8 +153,8 @@ describe.each(bridged2026)("$title", (way) => {
 test("the v2 client is told that its subscription broke, and listens again", async () => {
   const proxy = await CutProxy.start(origin);
   const client = answeringV2("2026");
-  const heard = new Heard();
-  client.fallbackNotificationHandler = async (notification) => heard.take(notification);
+  const notifications = new ReceivedNotifications();
+  client.fallbackNotificationHandler = async (notification) => notifications.take(notification);
   await client.connect(new HttpV2(urlOf({ origin: proxy.origin, tenant })));
   onTestFinished(() => client.close());
   const first = await client.listen({ resourceSubscriptions: [URI] });
@@ -162,14 +162,14 @@ test("the v2 client is told that its subscription broke, and listens again", asy
   expect(await first.closed).toBe("remote");
   const second = await client.listen({ resourceSubscriptions: [URI] });
   await admin.store(tenant, URI, "after the cut");
-  await heard.until(UPDATED);
+  await notifications.until(UPDATED);
   expect(second.honoredFilter).toEqual({ resourceSubscriptions: [URI] });
 });
 
 /** A client of one session, as a process that may be gone at any time. */
 interface Resumable {
   readonly session: () => string | undefined;
-  readonly received: Heard;
+  readonly received: ReceivedNotifications;
   readonly call: (args: Record<string, unknown>, options: CallOptions) => Promise<string>;
   readonly close: () => Promise<void>;
 }

@@ -13,7 +13,7 @@ import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { client2026 } from "../support/mcp-client.ts";
 import {
   answeringV2,
-  type Heard,
+  type ReceivedNotifications,
   overStdioV1,
   overStdioV2,
   ROOTS,
@@ -47,18 +47,18 @@ async function discover(): Promise<PriorDiscovery> {
 
 describe.each(WAYS)("$title", (way) => {
   test("hears, is asked, and gets what takes long, from a server that it started", async () => {
-    const asked: string[] = [];
-    const person = { asked: (method: string) => void asked.push(method) };
+    const requests: string[] = [];
+    const person = { onQuestion: (method: string) => void requests.push(method) };
     const place = { origin: "", tenant: "lab", ...(way.era === "2026" ? { prior: await discover() } : {}) };
-    const { call, read, tools, watch, said, ...connected } = await way.connect(place, person);
-    const { heard, received, faults } = connected;
-    const origin = await said(/serving (http:\S+)\/mcp\/lab on stdin/);
+    const { call, read, tools, watch, said: untilLogged, ...connected } = await way.connect(place, person);
+    const { notifications, received, faults } = connected;
+    const origin = await untilLogged(/serving (http:\S+)\/mcp\/lab on stdin/);
     const token = await readDevelopmentToken(FIXTURES, new URL(origin).port);
     const operator = operatorOf(origin, token ?? "");
 
     await watch(URI);
     const other = client2026(`${origin}/mcp/lab`);
-    const last = await writeUntilHeard(heard, async (text) => {
+    const last = await writeUntilHeard(notifications, async (text) => {
       await other.request("tools/call", { name: "lab_write", arguments: { uri: URI, text } });
     });
     expect(await read(URI)).toBe(last);
@@ -66,18 +66,18 @@ describe.each(WAYS)("$title", (way) => {
     // In force when the leases of this tenant have ended, which are as long as they usually are.
     const suspended = operator.suspend("lab_strict");
 
-    const before = heard.count(UPDATED);
+    const before = notifications.count(UPDATED);
     await operator.store(URI, "by an operator");
-    await heard.until(UPDATED, before + 1);
+    await notifications.until(UPDATED, before + 1);
     expect(await read(URI)).toBe("by an operator");
 
     expect(await call("lab_ask", { kind: "form" })).toBe('{"yes":true}');
     expect(JSON.parse(await call("lab_ask", { kind: "sampling" }))).toEqual(SAMPLED);
     expect(JSON.parse(await call("lab_ask", { kind: "roots" }))).toEqual(ROOTS);
-    expect(asked).toEqual(["elicitation/create", "sampling/createMessage", "roots/list"]);
+    expect(requests).toEqual(["elicitation/create", "sampling/createMessage", "roots/list"]);
 
     await suspended;
-    await heard.until("notifications/tools/list_changed");
+    await notifications.until("notifications/tools/list_changed");
     expect(await tools()).not.toContain("lab_strict");
     await operator.resume("lab_strict");
     // Later the clients complain of progress that came in one piece with the result.
@@ -91,10 +91,13 @@ describe.each(WAYS)("$title", (way) => {
 });
 
 /** Nothing tells a client of era 2025 when the bridge's stream of notifications is open; what was written last. */
-async function writeUntilHeard(heard: Heard, write: (text: string) => Promise<void>): Promise<string> {
-  const arrived = heard.until(UPDATED);
+async function writeUntilHeard(
+  notifications: ReceivedNotifications,
+  write: (text: string) => Promise<void>,
+): Promise<string> {
+  const arrived = notifications.until(UPDATED);
   let text = "";
-  for (let draft = 1; heard.count(UPDATED) === 0; draft += 1) {
+  for (let draft = 1; notifications.count(UPDATED) === 0; draft += 1) {
     text = `draft ${draft}`;
     await write(text);
     await Promise.race([arrived, new Promise((resolve) => setTimeout(resolve, 250))]);

@@ -48,37 +48,37 @@ describe.each(WAYS)("$title", (way) => {
 
   test("hears that another client wrote what it watches, and reads what was written", async () => {
     await write("first");
-    const { heard, read, faults } = await watching();
+    const { notifications: received, read, faults } = await watching();
     expect(await read(URI)).toBe("first");
     await write("second");
-    await heard.until("notifications/resources/updated");
+    await received.until("notifications/resources/updated");
     expect(await read(URI)).toBe("second");
-    expect(heard.all.find(({ method }) => method === "notifications/resources/updated")?.params).toMatchObject({
+    expect(received.all.find(({ method }) => method === "notifications/resources/updated")?.params).toMatchObject({
       uri: URI,
     });
     expect(faults).toEqual([]);
   });
 
   test("hears that an operator wrote what it watches, and that the tools are others", async () => {
-    const { heard, read, tools, faults } = await watching();
+    const { notifications: received, read, tools, faults } = await watching();
     await admin.store(tenant, URI, "by an operator");
-    await heard.until("notifications/resources/updated");
+    await received.until("notifications/resources/updated");
     expect(await read(URI)).toBe("by an operator");
     expect((await tools()).toSorted()).toEqual(ENABLED);
     await admin.apply(tenant, documentOf(way, [...ENABLED, "lab_echo"]));
-    await heard.until("notifications/tools/list_changed");
+    await received.until("notifications/tools/list_changed");
     expect((await tools()).toSorted()).toEqual(["lab_ask", "lab_echo", "lab_write"]);
     expect(faults).toEqual([]);
   });
 
   test("is asked for a form, a sample and its roots, and the tool has the answers", async () => {
-    const asked: string[] = [];
-    const person = { asked: (method: string) => void asked.push(method) };
+    const requests: string[] = [];
+    const person = { onQuestion: (method: string) => void requests.push(method) };
     const { call, faults } = await way.connect(place(), person);
     expect(await call("lab_ask", { kind: "form" })).toBe('{"yes":true}');
     expect(JSON.parse(await call("lab_ask", { kind: "sampling" }))).toEqual(SAMPLED);
     expect(JSON.parse(await call("lab_ask", { kind: "roots" }))).toEqual(ROOTS);
-    expect(asked).toEqual(["elicitation/create", "sampling/createMessage", "roots/list"]);
+    expect(requests).toEqual(["elicitation/create", "sampling/createMessage", "roots/list"]);
     expect(faults).toEqual([]);
   });
 });

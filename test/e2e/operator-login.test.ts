@@ -46,7 +46,7 @@ test("a person who signs in works with the server as themselves, until they log 
   const audit = JSON.parse(await cli.print("audit", "acme", "--json")) as Json[];
   const name = `operator ${issuer.server.issuer} 00u1 (alice@example.com)`;
   expect(audit.map(({ actor }) => actor)).toEqual([name]);
-  expect(issuer.asked.filter(({ form }) => form["grant_type"] === "refresh_token")).toHaveLength(2);
+  expect(issuer.requests.filter(({ form }) => form["grant_type"] === "refresh_token")).toHaveLength(2);
   const forbidden = await cli.execute(["operator", "list"]);
   expect([forbidden.exit, forbidden.stderr]).toEqual([4, expect.stringContaining("owner, auditor")]);
   await cli.print("tenant", "delete", "acme", "--yes");

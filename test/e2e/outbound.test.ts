@@ -32,9 +32,9 @@ const ADDRESSES: Record<string, readonly string[]> = {
 
 beforeAll(async () => {
   const resolver = await listen((request, response) => {
-    const asked = new URL(request.url ?? "", "http://resolver").searchParams;
-    const name = asked.get("name") ?? "";
-    const wanted = asked.get("type") === "A" ? 1 : 28;
+    const query = new URL(request.url ?? "", "http://resolver").searchParams;
+    const name = query.get("name") ?? "";
+    const wanted = query.get("type") === "A" ? 1 : 28;
     lookups.push(`${name} ${wanted}`);
     if (name === "broken.example.com") return response.writeHead(500).end("{}");
     const answers = (ADDRESSES[name] ?? []).map((data) => ({ name, type: data.includes(":") ? 28 : 1, TTL: 60, data }));
@@ -62,7 +62,7 @@ afterAll(async () => {
   for (const server of servers) server.close();
 });
 
-async function toolSaid(
+async function textOfTool(
   name: string,
   args: Record<string, unknown>,
   headers: Record<string, string> = {},
@@ -79,7 +79,7 @@ async function toolSaid(
 }
 
 async function fetched(args: Record<string, unknown>, by = worker) {
-  return JSON.parse(await toolSaid("lab_fetch", args, {}, by)) as Record<string, unknown>;
+  return JSON.parse(await textOfTool("lab_fetch", args, {}, by)) as Record<string, unknown>;
 }
 
 test("an address that is not public is refused before anything is sent", async () => {
@@ -166,7 +166,7 @@ test("nothing that the caller sent goes out", async () => {
     "x-forwarded-for": "of-the-caller",
     traceparent: "of-the-caller",
   };
-  await toolSaid("lab_fetch", { url: `${target}/` }, secrets);
+  await textOfTool("lab_fetch", { url: `${target}/` }, secrets);
   expect(JSON.stringify(seen)).not.toContain("of-the-caller");
   expect(seen.map((headers) => headers["tenantry-hops"])).toEqual(["1"]);
 });
@@ -176,10 +176,10 @@ test.each([
   ["lab_kept_circle", true],
 ])("a circle of tools ends by itself: %s", async (tool, session) => {
   const url = `${worker.origin}/mcp/lab`;
-  const said = await toolSaid(tool, { tool, url, session });
-  expect(said).toContain("looks like a circle of tools");
+  const text = await textOfTool(tool, { tool, url, session });
+  expect(text).toContain("looks like a circle of tools");
   // Each Worker has what the next one answered within its own answer.
-  expect(said.match(/\b200 /g)).toHaveLength(8);
+  expect(text.match(/\b200 /g)).toHaveLength(8);
 });
 
 test("a request says through how many Workers it came: nonsense and too many are refused", async () => {

@@ -1,5 +1,6 @@
-// Owns running the shell blocks of a page as somebody types them, in one terminal and one after the other: in a folder that looks like a
-// checkout, against a Worker that runs. What installs, needs an account or starts other programs is left out, by a list of reasons.
+// Runs the shell blocks of a page as somebody types them, in one terminal and one after the other: in a folder that
+// looks like a checkout, against a Worker that runs. What installs, needs an account or starts other programs is left
+// out, by a list of reasons.
 
 import { spawn } from "node:child_process";
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";

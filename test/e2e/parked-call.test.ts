@@ -41,9 +41,9 @@ async function park(client: Client, at: number): Promise<Parked> {
 
 /** The question that the call's stream says next; throws when it says something else. */
 async function questionOf({ call }: Parked, message: string): Promise<unknown> {
-  const asked = await call.next();
-  expect(asked).toMatchObject({ method: "elicitation/create", params: { message } });
-  return asked?.id;
+  const question = await call.next();
+  expect(question).toMatchObject({ method: "elicitation/create", params: { message } });
+  return question?.id;
 }
 
 async function answer(client: Client, id: unknown): Promise<void> {

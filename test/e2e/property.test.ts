@@ -101,8 +101,10 @@ function messageFault(message: Json, sent: Shot, body: unknown): string | undefi
   const context = sent.proper ? { direction: "server" as const, method: sent.proper.method } : undefined;
   // A request under the id null is answered under the id null, though no schema has it.
   const judged = message.id === null && isObject(body) && body.id === null ? { ...message, id: 0 } : message;
-  const told = revisionsOf(sent, body).map((revision) => officialViolations(revision, judged, context));
-  return told.some((violations) => violations.length === 0) ? undefined : `no valid message: ${told.flat().join("; ")}`;
+  const notifications = revisionsOf(sent, body).map((revision) => officialViolations(revision, judged, context));
+  return notifications.some((violations) => violations.length === 0)
+    ? undefined
+    : `no valid message: ${notifications.flat().join("; ")}`;
 }
 
 function batchFault(body: readonly unknown[], answers: readonly Json[]): string | undefined {
@@ -174,8 +176,10 @@ test(title, { timeout: 400_000 }, async () => {
   agent.destroy();
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
   const seconds = Math.round((performance.now() - start) / 100) / 10;
-  const told = [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([kind, count]) => `${count} × ${kind}`);
-  console.log(`${total} requests in ${seconds} s, seed ${SEED.seed}: ${told.join(", ")}`);
+  const notifications = [...counts]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([kind, count]) => `${count} × ${kind}`);
+  console.log(`${total} requests in ${seconds} s, seed ${SEED.seed}: ${notifications.join(", ")}`);
   expect(total).toBeGreaterThanOrEqual(REQUESTS);
   // A mix in which nothing gets through, or everything, would show little.
   for (const kind of ["200", "200 with a result", "202", "400", "404", "403", "405", "406", "415"]) {

@@ -33,8 +33,8 @@ import {
   STEPS,
   VISITS,
   type Answer,
-  type Asked,
-} from "./python-servers/asked.ts";
+  type ServerRequest,
+} from "./python-servers/server-requests.ts";
 import {
   interpreterOf,
   record,
@@ -60,7 +60,7 @@ interface Row {
   /** Of its configuration at the gateway. */
   readonly era?: "2025";
   /** What it asks its client through the gateway, by the client. */
-  readonly questions: Readonly<Partial<Record<Version, Asked>>>;
+  readonly questions: Readonly<Partial<Record<Version, ServerRequest>>>;
   /** Its log messages reach a v1 client that asks for them; a v2 client has no word for it. */
   readonly logs: boolean;
   /** What it keeps in a session is there at the next call. */
@@ -124,7 +124,7 @@ interface Named {
 }
 
 /** Names are the server's own; an error is told by its words. */
-async function answerOf(client: AnyClient, { method, params }: Asked, prefix: string): Promise<unknown> {
+async function answerOf(client: AnyClient, { method, params }: ServerRequest, prefix: string): Promise<unknown> {
   const named = "name" in params ? { ...params, name: `${prefix}${String(params["name"])}` } : params;
   try {
     return plain(await ask(client, method, named, prefix), prefix);
@@ -165,33 +165,33 @@ function plain(value: unknown, prefix: string): unknown {
   return Object.fromEntries(members);
 }
 
-async function progressOf(client: AnyClient, { params }: Asked, prefix: string) {
-  const heard: unknown[] = [];
-  const onprogress = (told: unknown) => void heard.push(told);
-  const asked = { name: `${prefix}${String(params["name"])}`, arguments: {} };
-  if (client instanceof ClientV1) await client.callTool(asked, undefined, { onprogress });
-  else await client.callTool(asked, { onprogress });
-  return heard;
+async function progressOf(client: AnyClient, { params }: ServerRequest, prefix: string) {
+  const messages: unknown[] = [];
+  const onprogress = (told: unknown) => void messages.push(told);
+  const args = { name: `${prefix}${String(params["name"])}`, arguments: {} };
+  if (client instanceof ClientV1) await client.callTool(args, undefined, { onprogress });
+  else await client.callTool(args, { onprogress });
+  return messages;
 }
 
 async function logsOf(client: ClientV1, prefix: string) {
-  const heard: unknown[] = [];
-  client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => void heard.push(params));
+  const messages: unknown[] = [];
+  client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => void messages.push(params));
   // The SDKs know no such request, and log all the same.
   await client.setLoggingLevel("debug").catch(() => {});
   await answerOf(client, LOGS, prefix);
-  return heard;
+  return messages;
 }
 
-async function questionsOf(client: AnyClient, asked: Asked, prefix: string, answer: Answer) {
-  const heard: unknown[] = [];
+async function questionsOf(client: AnyClient, request: ServerRequest, prefix: string, answer: Answer) {
+  const messages: unknown[] = [];
   const reply = ({ params }: { params: unknown }) => {
-    heard.push(params);
+    messages.push(params);
     return { ...ANSWERS[answer] };
   };
   if (client instanceof ClientV1) client.setRequestHandler(ElicitRequestSchema, reply);
   else client.setRequestHandler("elicitation/create", reply);
-  return { answer: await answerOf(client, asked, prefix), heard };
+  return { answer: await answerOf(client, request, prefix), messages };
 }
 
 const textIn = (answer: unknown) => (answer as { content?: { text?: string }[] }).content?.[0]?.text;
@@ -224,9 +224,9 @@ describe.each(ROWS)("$server", ({ kind, era, questions, logs, keeps = false }) =
 
   test.each(VERSIONS)("answers the official %s client as it does without a gateway", async (version) => {
     const [direct, through] = await both(version);
-    for (const asked of [...LISTS, ...PLAIN]) {
-      const expected = await answerOf(direct, asked, "");
-      expect(await answerOf(through, asked, PREFIX), JSON.stringify(asked)).toEqual(expected);
+    for (const request of [...LISTS, ...PLAIN]) {
+      const expected = await answerOf(direct, request, "");
+      expect(await answerOf(through, request, PREFIX), JSON.stringify(request)).toEqual(expected);
       expect(JSON.stringify(expected)).not.toContain("refused");
     }
   });
@@ -246,15 +246,15 @@ describe.each(ROWS)("$server", ({ kind, era, questions, logs, keeps = false }) =
   });
 
   const asking = VERSIONS.flatMap((version) => {
-    const asked = questions[version];
-    return asked ? [[version, "accept", asked] as const, [version, "decline", asked] as const] : [];
+    const request = questions[version];
+    return request ? [[version, "accept", request] as const, [version, "decline", request] as const] : [];
   });
   if (asking.length > 0) {
-    test.each(asking)("asks the %s client, which says %s", async (version, answer, asked) => {
+    test.each(asking)("asks the %s client, which says %s", async (version, answer, request) => {
       const [direct, through] = await both(version, ASKABLE);
-      const expected = await questionsOf(direct, asked, "", answer);
-      expect(expected.heard).toHaveLength(1);
-      expect(await questionsOf(through, asked, PREFIX, answer)).toEqual(expected);
+      const expected = await questionsOf(direct, request, "", answer);
+      expect(expected.messages).toHaveLength(1);
+      expect(await questionsOf(through, request, PREFIX, answer)).toEqual(expected);
     });
   }
 

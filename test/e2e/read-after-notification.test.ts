@@ -87,7 +87,7 @@ class Watch {
     const reading: Promise<number>[] = [];
     let last = 0;
     while (last < value) {
-      await reader.stream.told(UPDATED, URI);
+      await reader.stream.nextNotification(UPDATED, URI);
       reading.push(this.#read(reader));
       // While there are writes to begin, this was not the last notification, and no reading waits for another.
       if (this.#counter.begun >= value) last = (await reading.at(-1)) ?? last;
@@ -96,10 +96,10 @@ class Watch {
   }
 
   async #read(reader: Reader): Promise<number> {
-    const told = (this.#told.get(reader) ?? 0) + 1;
-    this.#told.set(reader, told);
+    const count = (this.#told.get(reader) ?? 0) + 1;
+    this.#told.set(reader, count);
     // What was acknowledged, what anybody has read, and as many writes as there were notifications.
-    const least = Math.max(this.#counter.acknowledged, this.#newest, told);
+    const least = Math.max(this.#counter.acknowledged, this.#newest, count);
     const value = await read(reader.stream.client);
     if (value < least || value > this.#counter.begun) throw new Error(`read ${value} when ${least} was known`);
     this.#newest = Math.max(this.#newest, value);
@@ -117,7 +117,7 @@ describe("a client that reads after a notification, in an isolate that did not w
       // The notification may come before the writer has its acknowledgement.
       const values = await Promise.all(
         readers.map(async ({ era, stream }) => {
-          await stream.told(UPDATED, URI);
+          await stream.nextNotification(UPDATED, URI);
           return { era, value: await read(stream.client) };
         }),
       );

@@ -105,7 +105,7 @@ async function play(round: number): Promise<readonly Ended[]> {
   for (const { status } of await Promise.all(deletions)) expect([204, 404]).toContain(status);
   const ended = await Promise.all([...meanwhile, ...afterwards]);
   // A stream that was still open by then tells nothing of the tenant that came after its own.
-  const told = (await Promise.all(afterwards)).filter(({ said }) => said.includes("resources/updated"));
+  const told = (await Promise.all(afterwards)).filter(({ text }) => text.includes("resources/updated"));
   expect(told).toEqual([]);
   const token = await written;
   for (const by of [worker, other]) {
@@ -130,5 +130,5 @@ test("nothing of a tenant is in the one that has its name after it, and nothing 
     ended.push(...(await Promise.all(rounds)).flat());
   }
   expect(ended.filter(({ status = 0 }) => status >= 500 && status !== 503)).toEqual([]);
-  expect(ended.filter(({ said }) => /new\d+x/.test(said))).toEqual([]);
+  expect(ended.filter(({ text }) => /new\d+x/.test(text))).toEqual([]);
 }, 1_800_000);

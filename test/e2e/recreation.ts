@@ -1,5 +1,5 @@
-// Owns everything that can be under way in a tenant while it is deleted and made again: calls, streams, uploads, parked
-// questions and admin writes, each begun and left to be finished later. Refuses to judge what came of it.
+// Everything that can be under way in a tenant while it is deleted and made again: calls, streams, uploads, parked
+// questions and admin writes, each begun and left to be finished later.
 
 import { openEvents } from "../support/event-reader.ts";
 import { client2025, client2026, post, type Json } from "../support/mcp-client.ts";
@@ -11,7 +11,7 @@ export interface Ended {
   readonly what: string;
   readonly status: number | undefined;
   /** Whatever else was said to its client after `finish` was called. */
-  readonly said: string;
+  readonly text: string;
 }
 
 export interface UnderWay {
@@ -52,7 +52,7 @@ function halfSent(
     what,
     finish: async () => {
       going.finish(text.slice(half));
-      return { what, status: await status, said: "" };
+      return { what, status: await status, text: "" };
     },
   };
 }
@@ -73,10 +73,10 @@ function callOf({ mark }: Scene, revision: string) {
 /** Begins to read at once, and tells what came after `finish`. */
 async function stream(what: string, url: string, init: RequestInit): Promise<UnderWay> {
   const events = await openEvents(url, init);
-  let said = "";
+  let output = "";
   let isLate = false;
   const over = (async () => {
-    for (let event = await events.next(); event; event = await events.next()) if (isLate) said += `${event.data}\n`;
+    for (let event = await events.next(); event; event = await events.next()) if (isLate) output += `${event.data}\n`;
   })().catch(() => {});
   return {
     what,
@@ -84,7 +84,7 @@ async function stream(what: string, url: string, init: RequestInit): Promise<Und
       isLate = true;
       await Promise.race([over, new Promise((resolve) => setTimeout(resolve, PATIENCE_MS))]);
       await events.close();
-      return { what, status: undefined, said };
+      return { what, status: undefined, text: output };
     },
   };
 }
@@ -128,7 +128,7 @@ async function parked2025(scene: Scene): Promise<UnderWay> {
     finish: async () => {
       const { status } = await post(url, { jsonrpc: "2.0", id, result: YES }, { headers: { ...headers } });
       await events.close();
-      return { what, status, said: "" };
+      return { what, status, text: "" };
     },
   };
 }
@@ -145,7 +145,7 @@ async function parked2026(scene: Scene): Promise<UnderWay> {
     finish: async () => {
       const again = { ...PAY(scene.mark), requestState: result.requestState, inputResponses };
       const { status } = await client.request("tools/call", again);
-      return { what, status, said: "" };
+      return { what, status, text: "" };
     },
   };
 }

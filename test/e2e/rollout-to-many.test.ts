@@ -10,13 +10,13 @@ import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";
 const TENANTS = sized({ usual: 120, long: 3000 });
 const LANES = 8;
 /** Tenants that have clients, spread over all: their leases have to end. */
-const ASKED = 20;
+const REQUEST_COUNT = 20;
 /** In the middle of a walk, which brings some 60 tenants a second their step. */
 const RESET_AFTER_MS = TENANTS * 5;
 
 let workers: WorkerPair;
 const ids = Array.from({ length: TENANTS }, (_none, at) => `many-${at}`);
-const asked = ids.filter((_id, at) => at % (TENANTS / ASKED) === 0);
+const requests = ids.filter((_id, at) => at % (TENANTS / REQUEST_COUNT) === 0);
 
 beforeAll(async () => {
   workers = await startWorkerPair();
@@ -56,18 +56,18 @@ async function afterReset(what: string, method: string, path: string, json?: unk
 }
 
 test("a block is in force in every tenant, and so is its end", async () => {
-  for (const id of asked) expect(await echo(id)).toContain('"result"');
+  for (const id of requests) expect(await echo(id)).toContain('"result"');
   const blocked = await afterReset("a block", "POST", "/tools/lab_echo/block", { note: "recalled" });
   expect(blocked).toMatchObject({ state: "done" });
-  for (const id of asked) expect(await echo(id)).toContain("recalled");
+  for (const id of requests) expect(await echo(id)).toContain("recalled");
   await workers.one.admin("DELETE", "/tools/lab_echo/block");
-  for (const id of asked) expect(await echo(id)).not.toContain("recalled");
+  for (const id of requests) expect(await echo(id)).not.toContain("recalled");
 });
 
 test("a base is in every tenant that extends it", async () => {
   await workers.one.admin("PUT", "/bases/wide", { title: "new" });
   expect(await afterReset("a base", "POST", "/bases/wide/rollout", {})).toMatchObject({ state: "done" });
-  for (const id of asked) {
+  for (const id of requests) {
     expect(await workers.one.admin("GET", `/tenants/${id}`)).toMatchObject({ effective: { title: "new" } });
   }
 });

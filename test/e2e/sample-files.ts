@@ -1,5 +1,5 @@
-// Owns folders of files to upload, the same at every call: texts and bytes, empty, alike and large, with names that need
-// encoding. Refuses chance and the clock.
+// Folders of files to upload, the same at every call: texts and bytes, empty, alike and large, with names that need
+// encoding.
 
 import { createCipheriv, createHash } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";

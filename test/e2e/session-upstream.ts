@@ -1,5 +1,5 @@
-// Owns an MCP server of era 2025 that keeps sessions, and says how many it was asked for, by whom they were used, and which
-// were ended. Real HTTP on the loopback interface. Refuses assertions.
+// An MCP server of era 2025 that keeps sessions, and says how many it was asked for, by whom they were used, and which
+// were ended. Real HTTP on the loopback interface.
 
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";

@@ -53,7 +53,7 @@ test("npm start says the mistake once, above the banner, and serves when it is c
     const { messages } = await post(`${application.origin}/mcp/demo`, { jsonrpc: "2.0", id: 1, method: "tools/list" });
     return messages;
   };
-  for (let asked = 0; asked < 5; asked += 1) {
+  for (let requestCount = 0; requestCount < 5; requestCount += 1) {
     expect(await list()).toEqual([{ ...MISTAKE, id: 1 }]);
   }
   // What the Worker writes comes through another pipe than its answers, so it may come later than they do.
@@ -85,12 +85,12 @@ test("stdio --local answers its client with the mistake, and says it on stderr",
   const args = [MAIN, "stdio", "--local", "--project", project, "--state", state, "--quiet"];
   const bridge = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "pipe"] });
   const ended = once(bridge, "exit");
-  let said = "";
-  bridge.stderr.setEncoding("utf8").on("data", (chunk: string) => (said += chunk));
+  let output = "";
+  bridge.stderr.setEncoding("utf8").on("data", (chunk: string) => (output += chunk));
   bridge.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...INITIALIZE })}\n`);
   const [line] = (await once(createInterface({ input: bridge.stdout }), "line")) as [string];
   expect(JSON.parse(line) as Json).toEqual({ ...MISTAKE, id: INITIALIZE.id });
-  expect(said).toContain(`tenantry: the Worker cannot serve yet: ${SAYS}`);
+  expect(output).toContain(`tenantry: the Worker cannot serve yet: ${SAYS}`);
   bridge.stdin.end();
   expect(await ended).toEqual([0, null]);
 });

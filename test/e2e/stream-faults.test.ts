@@ -61,7 +61,7 @@ async function write(at: number, uri: string, text: string): Promise<void> {
 async function updatesUntil(stream: Listening, last: string): Promise<string[]> {
   const uris: string[] = [];
   while (uris.at(-1) !== last) {
-    const { params } = await stream.told(UPDATED);
+    const { params } = await stream.nextNotification(UPDATED);
     uris.push(String((params as Json).uri));
   }
   return uris;
@@ -124,7 +124,7 @@ describe.each(faults)("after $fault", ({ strike }) => {
     for (const [at, uri] of uris.entries()) {
       await strike();
       await write(at, uri, uri);
-      await Promise.all(streams.map((stream) => stream.told(UPDATED, uri)));
+      await Promise.all(streams.map((stream) => stream.nextNotification(UPDATED, uri)));
     }
   });
 
@@ -132,7 +132,7 @@ describe.each(faults)("after $fault", ({ strike }) => {
     const [before = "", meanwhile = "", after = "", other = ""] = freshUris(4);
     const stream = await listen2025(urlOf(0), [before, meanwhile, after]);
     await write(1, before, "before");
-    await stream.told(UPDATED, before);
+    await stream.nextNotification(UPDATED, before);
     await stream.events.close();
     await write(1, meanwhile, "meanwhile");
     await write(0, other, "not subscribed to");

@@ -53,9 +53,9 @@ async function admin(at: number, method: string, path: string, body?: unknown): 
     },
     ...(body === undefined ? {} : { body: text ? body : JSON.stringify(body) }),
   });
-  const said = await response.text();
-  expect(response.status, `${method} ${path}: ${said}`).toBeLessThan(300);
-  return JSON.parse(said || "{}") as Json;
+  const message = await response.text();
+  expect(response.status, `${method} ${path}: ${message}`).toBeLessThan(300);
+  return JSON.parse(message || "{}") as Json;
 }
 
 const urlAt = (at: number, tenant = "kept") => `${releases.origins[at]}/mcp/${tenant}`;
@@ -104,8 +104,8 @@ async function hears(at: number, phase: number): Promise<void> {
   expect(events.status).toBe(200);
   await admin(at, "PUT", contentOf(uri), `in phase ${phase}`);
   notes.set(uri, `in phase ${phase}`);
-  const told = await events.message(({ method }) => method === "notifications/resources/updated");
-  expect(told.params).toMatchObject({ uri });
+  const notification = await events.message(({ method }) => method === "notifications/resources/updated");
+  expect(notification.params).toMatchObject({ uri });
   await events.close();
 }
 

@@ -1,4 +1,4 @@
-// Owns two Workers over one storage of which one is the next release: one has the objects, the other calls them, as while a
+// Two Workers over one storage of which one is the next release: one has the objects, the other calls them, as while a
 // release is rolled out or back, or one takes the place of the other. The next one is this one with more migrations.
 
 import { convertV4MiniflareOptions, Miniflare, NoOpLog } from "miniflare";

@@ -87,10 +87,10 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     const headers = keys.get(caller) ?? {};
     const listening = await listenTo(revision, `${worker.origin}/mcp/other`, { uris, headers });
     await (await at(caller)).request("tools/call", { name: "tells" });
-    const told = await listening.before("failing://last");
+    const notifications = await listening.before("failing://last");
     await listening.events.close();
-    const heard = told.map(({ params }) => (params as Json)["uri"]);
-    expect(heard).toEqual(caller === "nobody" ? [] : ["seen://for/keys", "keys://one"]);
+    const messages = notifications.map(({ params }) => (params as Json)["uri"]);
+    expect(messages).toEqual(caller === "nobody" ? [] : ["seen://for/keys", "keys://one"]);
   });
 
   it("streams tell each caller what has changed of what they see, and nothing of what they do not", async () => {
@@ -107,10 +107,12 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
       expect((await putPlan("other", "gold")).status).toBe(200);
       const { error } = await (await at(caller)).request("tools/call", { name: "announces", arguments: { uris } });
       expect(error).toBeUndefined();
-      const told = await listening.before("for://everybody");
-      const updated = told.filter(({ method }) => method === UPDATED).map(({ params }) => (params as Json)["uri"]);
+      const notifications = await listening.before("for://everybody");
+      const updated = notifications
+        .filter(({ method }) => method === UPDATED)
+        .map(({ params }) => (params as Json)["uri"]);
       expect([caller, updated]).toEqual([caller, hears]);
-      const lists = told.map(({ method }) => method).filter((method) => method !== UPDATED);
+      const lists = notifications.map(({ method }) => method).filter((method) => method !== UPDATED);
       expect([caller, lists]).toEqual([caller, caller === "bob" ? ["notifications/tools/list_changed"] : []]);
       await listening.events.close();
       await putPlan("other", "tin");

@@ -1,5 +1,4 @@
-// What is wrong with a request before anybody looks at its params is told with the right status and JSON-RPC error, in
-// the shape of its era, and changes nothing: every bad request here that could write tries to.
+// Every bad request that could write tries to, so that a test sees whether anything changed.
 
 import { afterEach, describe, expect, test } from "vitest";
 import { fixtureOrigin } from "../support/fixture-origin.ts";

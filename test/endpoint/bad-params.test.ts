@@ -1,5 +1,3 @@
-// What is wrong with a method's params is told by the code of its era, with the member that is wrong, and changes nothing.
-
 import { describe, expect, test } from "vitest";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { client2026, ERAS, type Json } from "../support/mcp-client.ts";

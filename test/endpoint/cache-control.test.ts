@@ -1,5 +1,3 @@
-// What a cache between a client and the Worker may keep: nothing of an answer, and of a stream not even the right to change it.
-
 import { beforeAll, describe, expect, test } from "vitest";
 import { TENANT_HOST } from "../../scripts/fixture-server.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
@@ -71,11 +69,11 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     ["an answer of another type", 406, () => said("tools/list", {}, { accept: "image/png" })],
     ["a foreign page", 403, () => said("tools/list", {}, { origin: "https://evil.example" })],
     ["what is no JSON", 400, () => ({ ...said("tools/list"), body: "{" })],
-  ])("%s is kept by none", async (_what, status, sent) => {
+  ])("no cache stores the answer to %s", async (_what, status, sent) => {
     expect(await kept(sent())).toEqual([status, "no-store"]);
   });
 
-  test("an unknown method is kept by none", async () => {
+  test("no cache stores the answer to an unknown method", async () => {
     expect((await kept(said("no/such")))[1]).toBe("no-store");
   });
 
@@ -87,7 +85,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
   });
 });
 
-test("a batch is kept by none", async () => {
+test("no cache stores the answer to a batch", async () => {
   const { headers, body } = write("2025-03-26", "ping");
   expect(await kept({ headers, body: text([body]) })).toEqual([200, "no-store"]);
 });
@@ -114,7 +112,7 @@ test.each<[string, number, Sent]>([
   ["/readyz", 200, { method: "GET", path: "/readyz" }],
   ["/readyz while storage fails", 503, { method: "GET", path: "/readyz?fixture=kv-fails" }],
   ["the admin API to nobody", 401, { method: "GET", path: "/admin/v1/tenants" }],
-])("%s is kept by none", async (_what, status, sent) => {
+])("no cache stores the answer to %s", async (_what, status, sent) => {
   expect(await kept(sent)).toEqual([status, "no-store"]);
 });
 
@@ -123,7 +121,7 @@ test("the stream of HTTP+SSE is passed on as it is", async () => {
   expect(await kept(sent)).toEqual([200, "no-cache, no-transform"]);
 });
 
-test("the admin API on a tenant's hostname is kept by none", async () => {
+test("no cache stores an answer of the admin API on a tenant's hostname", async () => {
   const reply = await sendRaw(`${origin}/admin/v1/tenants`, { method: "GET", headers: { host: `lab.${TENANT_HOST}` } });
   expect([reply.status, reply.headers["cache-control"]]).toEqual([404, "no-store"]);
 });

@@ -39,7 +39,7 @@ test.each(named)("$name", async ({ to, path = "", method = "POST", headers = {},
   expect(`${reply.text}\n${JSON.stringify(reply.headers)}\n${challenge ?? ""}`).toContain(says);
 });
 
-test("a key that is wrong is told from none by the challenge, too", async () => {
+test("the challenge tells a wrong key from a missing one", async () => {
   const challengeOf = async (headers: Record<string, string>) =>
     (await post(`${origin}/mcp/${keyed}`, { jsonrpc: "2.0", id: 1, method: "ping" }, { headers })).headers.get(
       "www-authenticate",
@@ -48,7 +48,7 @@ test("a key that is wrong is told from none by the challenge, too", async () => 
   expect(await challengeOf(bearer(place.ended))).toBe('Bearer realm="tenantry", error="invalid_token"');
 });
 
-test.each(REVISIONS_2025)("in %s what is null counts as left out, in a session too", async (revision) => {
+test.each(REVISIONS_2025)("in %s a member of null counts as absent, in a session too", async (revision) => {
   const client = await client2025(lab, revision);
   const send = (body: Json) => post(lab, { jsonrpc: "2.0", ...body }, { headers: { ...client.headers }, revision });
   const params = { name: "lab_echo", arguments: null };
@@ -62,7 +62,7 @@ test.each(REVISIONS_2025)("in %s what is null counts as left out, in a session t
   expect((await send({ id: null, method: "notifications/initialized", params: null })).status).toBe(202);
 });
 
-test("a batch of 2025-03-26 is told its progress, and each of its answers is an event", async () => {
+test("a batch of 2025-03-26 gets its progress, and each of its answers as an event", async () => {
   const steps = (id: number, progressToken: string) => ({
     jsonrpc: "2.0",
     id,
@@ -74,8 +74,8 @@ test("a batch of 2025-03-26 is told its progress, and each of its answers is an 
   const streamed = await post(lab, batch, { headers });
   expect(streamed.headers.get("content-type")).toBe("text/event-stream");
   for (const message of streamed.messages) expectOfficial("2025-03-26", message, { direction: "server" });
-  const told = streamed.messages.filter(({ method }) => method === "notifications/progress");
-  const tokens = told.map(({ params }) => String((params as Json)["progressToken"]));
+  const notifications = streamed.messages.filter(({ method }) => method === "notifications/progress");
+  const tokens = notifications.map(({ params }) => String((params as Json)["progressToken"]));
   expect(tokens.toSorted((one, other) => one.localeCompare(other))).toEqual(["one", "one", "two", "two"]);
   expect(streamed.messages.filter((one) => "id" in one).map(({ id }) => id)).toEqual([1, 2, null]);
   const plain = await post(lab, batch, { headers: { ...headers, accept: "application/json" } });

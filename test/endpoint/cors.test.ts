@@ -1,4 +1,4 @@
-// What a browser's page may send and read: found in the code that reads headers of clients, and in the code that answers.
+// The headers are found in the code that reads those of clients, and in the code that answers.
 
 import { globSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";

@@ -1,5 +1,3 @@
-// The SSE that a Worker holds, alone: what it writes, and what bounds it in silence, in age and in bytes that nobody reads.
-
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { GAUGES } from "../../src/telemetry/gauges.ts";
 import { encodeEvent, EventStream, type EventStreamOptions } from "../../src/endpoint/event-stream.ts";
@@ -48,7 +46,7 @@ test("a stream counts as open until it ends, its reader leaves, or does not read
   expect(GAUGES.openStreams).toBe(before);
 });
 
-describe("what is written", () => {
+describe("an event", () => {
   test("begins at once, and is one event after the other", async () => {
     const { stream } = open();
     stream.writePriming("n-0", 1000);
@@ -125,7 +123,7 @@ describe("age", () => {
 describe("a reader", () => {
   const event = JSON.stringify("x".repeat(64 * 1024));
 
-  test("that never reads costs a bounded number of bytes, and is given up", async () => {
+  test("that never reads costs a bounded number of bytes, and is disconnected", async () => {
     const { stream, gone } = open();
     let written = 0;
     for (; !stream.closed && written < 100 * 1024 * 1024; written += event.length) stream.writeEvent(event);
@@ -135,7 +133,7 @@ describe("a reader", () => {
     await expect(textOf(stream)).rejects.toThrow("does not read");
   });
 
-  test("is given up sooner where little is written that could not be asked for again", () => {
+  test("is disconnected sooner if few of the events could not be requested again", () => {
     const { stream, gone } = open({ unreadBytes: 256 * 1024 });
     let written = 0;
     for (; !stream.closed; written += event.length) stream.writeEvent(event);
@@ -143,7 +141,7 @@ describe("a reader", () => {
     expect(gone).toHaveBeenCalledOnce();
   });
 
-  test("that reads gets far more than may lie unread", async () => {
+  test("that reads gets far more than the limit of unread bytes", async () => {
     const { stream, gone } = open();
     const reader = stream.body.getReader();
     let read = 0;
@@ -179,7 +177,7 @@ describe("a reader", () => {
     expect(gone.mock.calls.length).toBe(0);
   });
 
-  test("that pauses while events wait for it is given up after half a minute, and nothing waits any longer", async () => {
+  test("that pauses while events wait is disconnected after half a minute, and its events are dropped", async () => {
     const { stream, gone } = open();
     const waiting = [1, 2, 3].map((n) => stream.writeInTurn(event.length, () => stream.writeEvent(event, String(n))));
     await vi.advanceTimersByTimeAsync(29_999);
@@ -197,7 +195,7 @@ describe("a reader", () => {
     expect([stream.closed, gone.mock.calls.length]).toEqual([true, 1]);
   });
 
-  test("that leaves is noticed at once, once, and nothing goes on", async () => {
+  test("that leaves is noticed at once, once, and nothing keeps running", async () => {
     const { stream, gone, aged } = open();
     await stream.body.cancel();
     stream.writeEvent("{}");

@@ -1,4 +1,5 @@
-// Hostnames: a tenant's own, `{tenant}.HOST` or one it claimed, is for its endpoint alone; any other is the Worker's.
+// A tenant's own hostname, `{tenant}.HOST` or one that it claimed, serves its endpoint alone; any other is the
+// Worker's.
 
 import { beforeAll, describe, expect, test } from "vitest";
 import { ADMIN_TOKEN, TENANT_HOST } from "../../scripts/fixture-server.ts";
@@ -72,10 +73,13 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     ["a.hosts-1", 404],
     ["", 404],
     ["-", 404],
-  ] as const)("'%s' of the domain is nobody's: %i, for a tenant may have the name or not", async (name, status) => {
-    expect(await toolsAt(`${name}.${TENANT_HOST}`, "/mcp")).toBe(status);
-    expect(await toolsAt(`${name}.${TENANT_HOST}`, `/mcp/${tenant}`)).toBe(status);
-  });
+  ] as const)(
+    "'%s' of the domain belongs to no tenant: %i, whether or not a tenant has the name",
+    async (name, status) => {
+      expect(await toolsAt(`${name}.${TENANT_HOST}`, "/mcp")).toBe(status);
+      expect(await toolsAt(`${name}.${TENANT_HOST}`, `/mcp/${tenant}`)).toBe(status);
+    },
+  );
 
   test.each([TENANT_HOST, "unclaimed.example", `evil${TENANT_HOST}`, `hosts-1.${TENANT_HOST}.example`])(
     "%s is the Worker's own: tenants are named by the path",
@@ -91,7 +95,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     expect(result?.content).toEqual([{ type: "text", text: "{}" }]);
   });
 
-  test("a hostname that is given up is the tenant's no more, and another's when it claims it", async () => {
+  test("a released hostname no longer leads to the tenant, and leads to another once it claims it", async () => {
     const hostname = `moves-${revision}.example`;
     const [from, to] = [await admin.tenant({ hostnames: [hostname] }), await admin.tenant()];
     expect(await toolsAt(hostname, "/mcp")).toContain("lab_echo");

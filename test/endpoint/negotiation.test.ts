@@ -1,5 +1,3 @@
-// Which revision is spoken: by initialize, by a session, by header, by _meta, or by nothing at all.
-
 import { describe, expect, test } from "vitest";
 import { tamper } from "../support/tamper.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
@@ -82,19 +80,26 @@ describe.each(REVISIONS_2025)("initialize with %s", (revision) => {
     expect(result.serverInfo).toMatchObject({ name: "tenantry-fixtures", title: "Lab" });
   });
 
-  test("the header of a later request gives the same dialect without a session", async () => {
+  test("the header of a later request selects the same revision without a session", async () => {
     expect(await shownBy({ accept: BOTH, "mcp-protocol-version": revision })).toEqual(DIALECTS[revision]);
   });
 });
 
-describe("initialize with what is no revision", () => {
+describe("initialize with an unknown revision", () => {
   test("is answered 2025-11-25, which its session speaks", async () => {
     const dates = ["2023-01-01", "2025-11-26", "2099-12-31", "2026-07-28"];
-    for (const asked of ["1.0", "2.0.0", "latest", "", "__proto__", ...dates]) {
-      const reply = await initialize(asked);
-      expect({ asked, ...reply }).toMatchObject({ asked, status: 200, result: { protocolVersion: "2025-11-25" } });
+    for (const requested of ["1.0", "2.0.0", "latest", "", "__proto__", ...dates]) {
+      const reply = await initialize(requested);
+      expect({ requested, ...reply }).toMatchObject({
+        requested,
+        status: 200,
+        result: { protocolVersion: "2025-11-25" },
+      });
       const headers = { accept: BOTH, "mcp-session-id": sessionOf(reply), "mcp-protocol-version": "2025-11-25" };
-      expect({ asked, shown: await shownBy(headers) }).toEqual({ asked, shown: DIALECTS["2025-11-25"] });
+      expect({ requested, shown: await shownBy(headers) }).toEqual({
+        requested,
+        shown: DIALECTS["2025-11-25"],
+      });
     }
   });
 
@@ -111,7 +116,7 @@ describe("initialize with what is no revision", () => {
     expect(unknown.result).toEqual({});
   });
 
-  test("a version that is no text is told", async () => {
+  test("a version that is not a string is an error", async () => {
     for (const version of [undefined, null, 1, {}, ["2025-11-25"]]) {
       expect(await initialize(version)).toMatchObject({ status: 200, error: { code: -32602 } });
     }
@@ -189,7 +194,7 @@ describe("2026-07-28", () => {
     expect(result).toMatchObject({ resultType: "complete", supportedVersions: ["2026-07-28"] });
   });
 
-  test("knows neither initialize nor ping nor logging/setLevel", async () => {
+  test("has neither initialize nor ping nor logging/setLevel", async () => {
     for (const method of ["initialize", "ping", "logging/setLevel"]) {
       const { status, error } = await client2026(lab).request(method, { protocolVersion: "2026-07-28" });
       expect({ status, code: error?.code }).toEqual({ status: 404, code: -32601 });

@@ -1,5 +1,4 @@
-// Notification streams over the wire: GET with a session in era 2025, subscriptions/listen in era 2026. What is told is what
-// was asked for, as far as it may be seen, and nothing is missed; who may listen no more is told nothing.
+// GET with a session in era 2025, subscriptions/listen in era 2026.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
 
 import { describe, expect, test, vi } from "vitest";
@@ -28,7 +27,7 @@ const DOCUMENT = {
 };
 /** A prompt more, which the narrow profile does not have. */
 const FRESH = { fresh: { messages: [{ role: "user", content: { type: "text", text: "Hello" } }] } };
-const TOLD = {
+const NOTIFICATIONS = {
   tools: "notifications/tools/list_changed",
   prompts: "notifications/prompts/list_changed",
   resources: "notifications/resources/list_changed",
@@ -63,31 +62,31 @@ describe.each(ERAS)("a stream in era $era", ({ era, revision }) => {
   const listen = (tenant: string, options: ListeningOptions = {}, profile?: string) =>
     listenTo(revision, urlOf(tenant, profile), options);
 
-  test("tells that a resource changed, came and went, by the name that was subscribed to", async () => {
+  test("notifies of a resource that changed, appeared or disappeared, by the subscribed name", async () => {
     const tenant = await admin.tenant(DOCUMENT);
     const { write: put, delete: remove } = writerOf(tenant);
-    const asked = "LAB://open/caf%c3%a9";
-    const { next } = await listen(tenant, { uris: [asked] });
+    const spelling = "LAB://open/caf%c3%a9";
+    const { next } = await listen(tenant, { uris: [spelling] });
     await put("lab://open/caf%C3%A9", "one");
     const came = [await next(), await next()];
-    expect([methodsOf(came)[0], updatedIn(came)]).toEqual([TOLD.resources, [asked]]);
+    expect([methodsOf(came)[0], updatedIn(came)]).toEqual([NOTIFICATIONS.resources, [spelling]]);
     await put("lab://open/caf%C3%A9", "two");
-    expect(updatedIn([await next()])).toEqual([asked]);
+    expect(updatedIn([await next()])).toEqual([spelling]);
     await remove("lab://open/caf%C3%A9");
     const went = [await next(), await next()];
-    expect([methodsOf(went)[0], updatedIn(went)]).toEqual([TOLD.resources, [asked]]);
+    expect([methodsOf(went)[0], updatedIn(went)]).toEqual([NOTIFICATIONS.resources, [spelling]]);
   });
 
-  test("tells that lists of tools and prompts changed, once that is in force", async () => {
+  test("notifies of changed lists of tools and prompts, once the change is in force", async () => {
     const tenant = await admin.tenant(DOCUMENT);
     const { next } = await listen(tenant);
     await admin.apply(tenant, { ...DOCUMENT, tools: { ...LAB, lab_echo: { enabled: false } } });
-    expect(methodsOf([await next()])).toEqual([TOLD.tools]);
+    expect(methodsOf([await next()])).toEqual([NOTIFICATIONS.tools]);
     await admin.apply(tenant, { ...DOCUMENT, prompts: FRESH });
-    expect(methodsOf([await next(), await next()])).toEqual([TOLD.tools, TOLD.prompts]);
+    expect(methodsOf([await next(), await next()])).toEqual([NOTIFICATIONS.tools, NOTIFICATIONS.prompts]);
   });
 
-  test("tells nothing of a resource that was not subscribed to", async () => {
+  test("does not notify of a resource without a subscription", async () => {
     const tenant = await admin.tenant(DOCUMENT);
     const { write: put } = writerOf(tenant);
     for (const uri of ["lab://open/a", "lab://open/b", END]) await put(uri, "old");
@@ -98,15 +97,15 @@ describe.each(ERAS)("a stream in era $era", ({ era, revision }) => {
     expect(updatedIn(await before(END))).toEqual(["lab://open/a"]);
   });
 
-  test("tells of a burst in few notifications, and of its last state always", async () => {
+  test("sends few notifications for a burst, and always one for its last state", async () => {
     const tenant = await admin.tenant(DOCUMENT);
     const { burst, write: put } = writerOf(tenant);
     const reader = await mcpClient(revision, urlOf(tenant));
     const uri = "lab://open/burst";
     const listening = await listen(tenant, { uris: [uri, END] });
     const written = burst([uri], MANY);
-    let told = 0;
-    for (let text = ""; text !== "last"; told += 1) {
+    let count = 0;
+    for (let text = ""; text !== "last"; count += 1) {
       await listening.before(uri);
       const { result } = await reader.request("resources/read", { uri });
       text = String((result["contents"] as Json[])[0]?.["text"]);
@@ -114,30 +113,30 @@ describe.each(ERAS)("a stream in era $era", ({ era, revision }) => {
     await written;
     await put(END);
     const late = await listening.before(END);
-    expect(told + updatedIn(late).length).toBeLessThan(MANY / 2);
+    expect(count + updatedIn(late).length).toBeLessThan(MANY / 2);
   });
 
-  test("tells of a hundred new resources at once each, and less often that the list changed", async () => {
+  test("notifies of each of a hundred new resources at once, and less often of the list", async () => {
     const tenant = await admin.tenant(DOCUMENT);
     const { burst, write: put } = writerOf(tenant);
     const uris = Array.from({ length: MANY }, (_none, at) => `lab://open/${at}`);
     const { before } = await listen(tenant, { uris: [...uris, END] });
     await burst(uris, 1);
     await put(END);
-    const told = await before(END);
-    expect(new Set(updatedIn(told))).toEqual(new Set(uris));
-    const lists = told.filter(({ method }) => method === TOLD.resources).length;
+    const notifications = await before(END);
+    expect(new Set(updatedIn(notifications))).toEqual(new Set(uris));
+    const lists = notifications.filter(({ method }) => method === NOTIFICATIONS.resources).length;
     expect(lists).toBeGreaterThan(0);
     expect(lists).toBeLessThan(MANY);
   });
 
-  describe("never tells what its view hides", () => {
+  describe("never notifies of what its view hides", () => {
     const hidden = "lab://secret/a";
 
     async function expectOnly(listening: Listening, tenant: string, headers: Record<string, string> = {}) {
       const { write: put, delete: remove } = writerOf(tenant, headers);
       await put(END, "there");
-      expect(methodsOf(await listening.before(END))).toEqual([TOLD.resources]);
+      expect(methodsOf(await listening.before(END))).toEqual([NOTIFICATIONS.resources]);
       for (const change of [() => put(hidden, "one"), () => put(hidden, "two"), () => remove(hidden)]) await change();
       await put(END, "changed");
       expect(await listening.before(END)).toEqual([]);
@@ -163,7 +162,7 @@ describe.each(ERAS)("a stream in era $era", ({ era, revision }) => {
       const tools = { ...LAB, lab_strict: { enabled: false } };
       await admin.apply(tenant, { ...DOCUMENT, tools, prompts: FRESH });
       // Somebody who sees it was told: so was the hub of both.
-      expect(methodsOf([await whole.next(), await whole.next()])).toEqual([TOLD.tools, TOLD.prompts]);
+      expect(methodsOf([await whole.next(), await whole.next()])).toEqual([NOTIFICATIONS.tools, NOTIFICATIONS.prompts]);
       await put(END, "changed");
       expect(await narrow.before(END)).toEqual([]);
     });
@@ -176,14 +175,14 @@ describe.each(ERAS)("a stream in era $era", ({ era, revision }) => {
       const { before, next } = await listen(tenant, { uris: ["lab://open/a", END] }, "narrow");
       const narrow = { ...DOCUMENT.profiles.narrow, tools: { allow: [] }, resources: { deny: ["lab://open/*"] } };
       await admin.apply(tenant, { ...DOCUMENT, profiles: { narrow } });
-      expect(methodsOf([await next()])).toContain(TOLD.tools);
+      expect(methodsOf([await next()])).toContain(NOTIFICATIONS.tools);
       await put("lab://open/a", "new");
       await put(END, "new");
       expect(updatedIn(await before(END))).toEqual([]);
     });
   });
 
-  describe("ends, and tells nothing more,", () => {
+  describe("ends, and sends nothing more,", () => {
     type Withdraw = (tenant: string, key: string) => Promise<unknown>;
 
     /** It hears what is written before, and nothing that is written after; says what happened in which order. */
@@ -280,7 +279,7 @@ describe("subscriptions/listen", () => {
   });
 
   const LISTS = ["tools", "prompts", "resources"] as const;
-  test.each(LISTS)("tells only of the list of %s when only that was asked for", async (list) => {
+  test.each(LISTS)("notifies of the list of %s alone when only that is subscribed", async (list) => {
     const tenant = await admin.tenant(DOCUMENT);
     const { write: put } = writerOf(tenant);
     await put(END, "old");
@@ -294,7 +293,7 @@ describe("subscriptions/listen", () => {
     const told = new Set<unknown>();
     while (told.size < LISTS.length) told.add((await all.next())["method"]);
     await put(END, "new");
-    expect(methodsOf(await one.before(END))).toEqual([TOLD[list]]);
+    expect(methodsOf(await one.before(END))).toEqual([NOTIFICATIONS[list]]);
   });
 
   test("tags everything with its own id beside others'", async () => {
@@ -328,7 +327,7 @@ describe("subscriptions/listen", () => {
     expect([error?.data, error?.message]).toEqual([{ path: wrong }, expect.stringContaining(`${wrong} `)]);
   });
 
-  test("listens to as many URIs as there may be, and to none", async () => {
+  test("subscribes to the maximum of URIs, and to none", async () => {
     const tenant = await admin.tenant(DOCUMENT);
     const { write: put } = writerOf(tenant);
     const uris = Array.from({ length: 1000 }, (_none, at) => `lab://open/${at}`);

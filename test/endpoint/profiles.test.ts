@@ -1,6 +1,3 @@
-// Profiles, retired names, suspensions and blocks over the wire: everything that a profile answers is computed on its
-// view, and what the view hides answers like what never was.
-
 import { beforeAll, describe, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
@@ -44,11 +41,11 @@ const DOCUMENT = {
 };
 
 /** An error without the name that was asked for. */
-const shapeOf = ({ status, error }: Reply, asked: string) => ({
+const shapeOf = ({ status, error }: Reply, name: string) => ({
   status,
   code: error?.code,
-  text: error?.message.replaceAll(asked, "X"),
-  data: error?.data && JSON.stringify(error.data).replaceAll(asked, "X"),
+  text: error?.message.replaceAll(name, "X"),
+  data: error?.data && JSON.stringify(error.data).replaceAll(name, "X"),
 });
 
 const textOf = ({ result }: Reply) => (result.content as Json[])[0]?.text;
@@ -97,7 +94,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
       expect(textOf(await call(writer, "lab_echo", { a: 1 }))).toBe('{"a":1}');
     });
 
-    test("knows no tool that it hides or has under another name", async () => {
+    test("does not find a tool that it hides or renames", async () => {
       for (const name of ["lab_echo", "lab_write", "search", "crowd_001"]) {
         await expectSame("tools/call", (asked) => ({ name: asked, arguments: {} }), [name, "never-was"]);
       }
@@ -113,9 +110,9 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
       expect((await writer.request("prompts/list")).result.prompts).toEqual([]);
     });
 
-    test("knows no prompt that it hides or has under another name", async () => {
-      const completing = (asked: string) => ({
-        ref: { type: "ref/prompt", name: asked },
+    test("does not find a prompt that it hides or renames", async () => {
+      const completing = (name: string) => ({
+        ref: { type: "ref/prompt", name },
         argument: { name: "flower", value: "" },
       });
       for (const name of ["lab_letter", "crowd_001"]) {
@@ -133,9 +130,9 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
       expect((square.result.contents as Json[])[0]?.text).toBe("9");
     });
 
-    test("knows no resource that it hides, however it is spelt", async () => {
+    test("does not find a resource that it hides, however it is spelt", async () => {
       for (const uri of ["note:secret", "note:secret/2", "note:%73ecret", "archive://code/001", "lab://broken/1"]) {
-        await expectSame("resources/read", (asked) => ({ uri: asked }), [uri, "note:never-was"]);
+        await expectSame("resources/read", (name) => ({ uri: name }), [uri, "note:never-was"]);
       }
     });
 
@@ -181,11 +178,11 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
       expect(await toolsOf(await open())).toEqual(expect.arrayContaining(["search", "fetch"]));
       const mute = await open("mute");
       expect((await toolsOf(mute)).filter((name) => ["search", "fetch"].includes(name))).toEqual([]);
-      const of = (asked: string) => call(mute, asked, { query: "apple" }).then((reply) => shapeOf(reply, asked));
+      const of = (name: string) => call(mute, name, { query: "apple" }).then((reply) => shapeOf(reply, name));
       expect(await of("search")).toEqual(await of("never-was"));
     });
 
-    test("that is not there is refused by a message that says so", async () => {
+    test("that does not exist is refused by a message that says so", async () => {
       const written = write(revision, "tools/list");
       const error = expectRefusal(await sendWritten(`${urlOf(tenant)}/nobody`, written), revision, {
         status: 404,
@@ -194,7 +191,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
       expect(error.message).toBe("Not found: this tenant has no profile of this name");
     });
 
-    test("that has a name of no profile is none", async () => {
+    test("with an invalid name is not found", async () => {
       const written = write(revision, "tools/list");
       for (const profile of ["nobody", "constructor", "__proto__", "READER", "reader/reader", "reader%2F", "%00"]) {
         const reply = await sendWritten(`${urlOf(tenant)}/${profile}`, written);
@@ -216,7 +213,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     expect(JSON.stringify(reader)).toContain('"title":"Reader"');
   });
 
-  describe("a name that is given up", () => {
+  describe("a retired name", () => {
     const renamed = (name?: string, more: Json = {}) => ({
       tools: LAB,
       profiles: { p: { tools: { rename: name === undefined ? {} : { lab_echo: { name } } } } },
@@ -238,7 +235,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
       expect(await toolsOf(client)).not.toContain("echo");
     });
 
-    test("tells its successor when its time is over, by the name that has now", async () => {
+    test("names its successor after its time, by the successor's current name", async () => {
       const id = await admin.tenant(renamed());
       // Less than the millisecond that passes before anybody can ask.
       await admin.apply(id, renamed("echo", { deprecatedNameDays: 1e-9 }));
@@ -250,7 +247,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
   });
 
   describe("a suspension", () => {
-    test("of a tool, a profile, the anonymous or the whole tenant is answered with its note", async () => {
+    test("of a tool, a profile, anonymous callers or the whole tenant answers with its note", async () => {
       const id = await admin.tenant(DOCUMENT);
       const whole = await open(undefined, id);
       const writer = await open("writer", id);
@@ -286,7 +283,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
   });
 });
 
-test("a session of one profile is none of another", async () => {
+test("a session of one profile is refused at another", async () => {
   const began = await fetch(urlOf(tenant, "reader"), {
     method: "POST",
     headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
@@ -303,7 +300,7 @@ test("a session of one profile is none of another", async () => {
   expect([reply.status, reply.error?.code]).toEqual([404, -32600]);
 });
 
-test("a tool that is blocked everywhere is called nowhere, until it is let go", async () => {
+test("a tool that is blocked in all tenants cannot be called until it is unblocked", async () => {
   const another = await admin.tenant({ tools: LAB });
   const clients = await Promise.all(
     ERAS.flatMap(({ revision }) => [tenant, another].map((id) => mcpClient(revision, urlOf(id)))),

@@ -1,5 +1,3 @@
-// `requestState` continues exactly the request it was given to: whatever else comes with it is refused.
-
 import { describe, expect, test } from "vitest";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { client2026, post, type Json } from "../support/mcp-client.ts";
@@ -10,7 +8,7 @@ const origin = fixtureOrigin();
 const lab = `${origin}/mcp/lab`;
 
 describe("requestState", () => {
-  const asked = async (url: string, name: string, args: Json = {}) => {
+  const ask = async (url: string, name: string, args: Json = {}) => {
     const client = client2026(url, { elicitation: {} });
     const { result } = await client.request("tools/call", { name, arguments: args });
     expect(result.resultType).toBe("input_required");
@@ -26,7 +24,7 @@ describe("requestState", () => {
   const REFUSED = { code: -32602, data: { path: "requestState" } };
 
   test("is refused when any character was changed", async () => {
-    const state = await asked(lab, "lab_pay", { key: "a" });
+    const state = await ask(lab, "lab_pay", { key: "a" });
     for (const at of [0, state.indexOf("."), state.indexOf(".") + 1, Math.floor(state.length / 2), state.length - 1]) {
       const changed = `${state.slice(0, at)}${state[at] === "A" ? "B" : "A"}${state.slice(at + 1)}`;
       expect(await retry(changed)).toMatchObject({ status: 200, error: REFUSED });
@@ -53,11 +51,11 @@ describe("requestState", () => {
   });
 
   test("is refused with other arguments, by another tool, by another tenant and by another method", async () => {
-    const state = await asked(lab, "lab_pay", { key: "a" });
+    const state = await ask(lab, "lab_pay", { key: "a" });
     expect((await retry(state, { key: "b" })).error).toMatchObject(REFUSED);
     expect((await retry(state, { key: "a", more: 1 })).error).toMatchObject(REFUSED);
     expect((await retry(state, { key: "a" }, "lab_rounds")).error).toMatchObject(REFUSED);
-    const foreign = await asked(`${origin}/mcp/conformance`, "test_input_required_result_request_state");
+    const foreign = await ask(`${origin}/mcp/conformance`, "test_input_required_result_request_state");
     expect((await retry(foreign)).error).toMatchObject(REFUSED);
     const prompt = await client2026(lab, { elicitation: {} }).request("prompts/get", {
       name: "lab_letter",
@@ -78,7 +76,7 @@ describe("requestState", () => {
     );
     const session = String(begun.headers.get("mcp-session-id"));
     expect((await retry(session)).error).toMatchObject(REFUSED);
-    const state = await asked(lab, "lab_pay", { key: "a" });
+    const state = await ask(lab, "lab_pay", { key: "a" });
     const { headers, body } = write("2025-11-25", "tools/list");
     expectRefusal(await sendWritten(lab, { headers: { ...headers, "mcp-session-id": state }, body }), "2025-11-25", {
       status: 404,
@@ -87,7 +85,7 @@ describe("requestState", () => {
     });
   });
 
-  test("comes with answers that are an object, or not at all", async () => {
+  test("needs answers that are an object", async () => {
     for (const inputResponses of [[], "yes", null, 5]) {
       const params = { name: "lab_pay", arguments: { key: "a" }, inputResponses };
       const { error } = await client2026(lab, { elicitation: {} }).request("tools/call", params);

@@ -1,5 +1,3 @@
-// Resources over the wire: what is stored is listed, read, completed and found, in both eras alike.
-
 import { beforeAll, describe, expect, test } from "vitest";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { client2026, mcpClient, ERAS, type Client, type Json } from "../support/mcp-client.ts";
@@ -65,10 +63,10 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     "lab://notes/plants/caf%c3%a9%20rose",
     "LAB://notes/plants/%63af%C3%A9%20rose",
     "lab://notes/plants/café%20rose",
-  ])("%s names one resource, and the contents say the URI that was asked for", async (asked) => {
+  ])("%s names one resource, and the contents have the requested URI", async (requestedUri) => {
     // What is no URI, for want of escapes, cannot stand in the contents.
-    const uri = asked.includes("é") ? "lab://notes/plants/caf%C3%A9%20rose" : asked;
-    expect(await read(asked)).toMatchObject({
+    const uri = requestedUri.includes("é") ? "lab://notes/plants/caf%C3%A9%20rose" : requestedUri;
+    expect(await read(requestedUri)).toMatchObject({
       uri,
       mimeType: "text/markdown",
       text: "# Rose\n\nIt stands on a table.",
@@ -90,7 +88,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     expect(Date.parse(String(otter.annotations.lastModified))).toBeLessThanOrEqual(Date.now());
   });
 
-  test("what was written is read at once, what is written over it too, and what was deleted no more", async () => {
+  test("a written resource is read at once, a replacement too, and a deleted one is gone", async () => {
     const uri = `lab://changing/${era}`;
     for (const text of ["one", "two", "", "three\r\n\u0000ü😀"]) {
       await toolText(client, "lab_write", { uri, name: "Changing", text });
@@ -211,13 +209,13 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
       expect(found.indexOf(`${base}/tag`)).toBeLessThan(found.indexOf(`${base}/body`));
     });
 
-    test("wants all words, and where none has all of them, any", async () => {
+    test("finds resources with all words, or with any if none has all", async () => {
       expect(await search(`${word} dessert`)).toEqual([`${base}/both`]);
       expect(await search(`${word} xylophone`)).toHaveLength(5);
       expect(await search(`xylophone${era}`)).toEqual([]);
     });
 
-    test("knows beginnings of words, and neither case nor accents", async () => {
+    test("matches beginnings of words, and ignores case and accents", async () => {
       expect(await search(word.slice(0, 4).toUpperCase())).toHaveLength(5);
       expect(await search(`creme BRULEE ${word}`)).toEqual([`${base}/both`]);
     });

@@ -1,6 +1,3 @@
-// How an answer travels: JSON until there is something to say before it, then a stream that ends with it; and what a
-// closed connection or a time limit means to the handler behind it.
-
 import { describe, expect, test } from "vitest";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { client2025, client2026, ERAS, post, type Json } from "../support/mcp-client.ts";
@@ -10,7 +7,7 @@ import { messagesOf, sendRaw, startRaw, write } from "../support/raw-http.ts";
 const lab = `${fixtureOrigin()}/mcp/lab`;
 const LOG_LEVEL = "io.modelcontextprotocol/logLevel";
 
-interface Heard {
+interface ReceivedMessages {
   readonly type: string;
   /** Milliseconds from the request to the head of the answer, and to each message. */
   readonly begunAfter: number;
@@ -24,7 +21,7 @@ async function listen(
   name: string,
   args: Json,
   about: { meta?: Json; headers?: Json } = {},
-): Promise<Heard> {
+): Promise<ReceivedMessages> {
   const { headers, body } = write(revision, "tools/call", { name, arguments: args, _meta: about.meta ?? {} });
   const start = performance.now();
   const sent = { ...headers, ...about.headers } as Record<string, string>;
@@ -54,7 +51,7 @@ const progressOf = (messages: readonly Json[]) =>
   messages.filter(({ method }) => method === "notifications/progress").map(({ params }) => params as Json);
 
 describe.each(ERAS)("an answer in era $era", ({ era, revision }) => {
-  test("is JSON when nothing was to be said before it", async () => {
+  test("is JSON when nothing precedes it", async () => {
     const { type, messages } = await listen(revision, "lab_steps", { steps: 0 }, { meta: { progressToken: 1 } });
     expect(type).toBe("application/json");
     expect(messages.map(textOf)).toEqual(["0 steps"]);
@@ -67,14 +64,14 @@ describe.each(ERAS)("an answer in era $era", ({ era, revision }) => {
   });
 
   test.each(["token", 7, ""])("is a stream from the first progress on, under the token %j", async (progressToken) => {
-    const heard = await listen(revision, "lab_steps", { steps: 3, everyMs: 300 }, { meta: { progressToken } });
-    expect(heard.type).toBe("text/event-stream");
-    expect(progressOf(heard.messages)).toEqual(
+    const received = await listen(revision, "lab_steps", { steps: 3, everyMs: 300 }, { meta: { progressToken } });
+    expect(received.type).toBe("text/event-stream");
+    expect(progressOf(received.messages)).toEqual(
       [1, 2, 3].map((step) => ({ progressToken, progress: step, total: 3, message: `step ${step}` })),
     );
-    expect(heard.messages.map(textOf)).toEqual([undefined, undefined, undefined, "3 steps"]);
+    expect(received.messages.map(textOf)).toEqual([undefined, undefined, undefined, "3 steps"]);
     // Each is sent when it is said, not kept for the end.
-    const [first = 0, , , last = 0] = heard.heardAfter;
+    const [first = 0, , , last = 0] = received.heardAfter;
     expect(last - first).toBeGreaterThan(400);
   });
 
@@ -91,7 +88,7 @@ describe.each(ERAS)("an answer in era $era", ({ era, revision }) => {
     for (const event of events) expect(event).toMatch(/^event: message\ndata: \{.*\}$/);
   });
 
-  test("is JSON, without what was said before it, when Accept has no stream", async () => {
+  test("is JSON, without earlier notifications, when Accept has no stream", async () => {
     for (const accept of ["application/json", "*/*"]) {
       const about = { meta: { progressToken: 1, [LOG_LEVEL]: "debug" }, headers: { accept } };
       const { type, messages } = await listen(revision, "lab_steps", { steps: 3, everyMs: 50 }, about);
@@ -166,10 +163,10 @@ describe.each(ERAS)("an answer in era $era", ({ era, revision }) => {
 
   test.each([false, true])("is an error after the tool's time limit, as a stream: %s", async (talk) => {
     const key = crypto.randomUUID();
-    const heard = await listen(revision, "lab_stuck", { key, talk }, { meta: { progressToken: 1 } });
-    expect(heard.type).toBe(talk ? "text/event-stream" : "application/json");
-    expect(heard.messages).toHaveLength(talk ? 2 : 1);
-    expect(heard.messages.at(-1)).toMatchObject({ id: 1, error: timedOut });
+    const received = await listen(revision, "lab_stuck", { key, talk }, { meta: { progressToken: 1 } });
+    expect(received.type).toBe(talk ? "text/event-stream" : "application/json");
+    expect(received.messages).toHaveLength(talk ? 2 : 1);
+    expect(received.messages.at(-1)).toMatchObject({ id: 1, error: timedOut });
     // The handler is told, and has time to clear up.
     await untilEnds(key, ["aborted"]);
   });
@@ -216,7 +213,7 @@ describe("log messages", () => {
     expect(order).toEqual([progress, log, progress, log, "result"]);
   });
 
-  test("of a batch have a stream to go to where the client takes one, and the batch is answered", async () => {
+  test("of a batch go to a stream if the client accepts one, and the batch is answered", async () => {
     const params = { name: "lab_steps", arguments: { steps: 2 }, _meta: { progressToken: 1 } };
     for (const accept of ["application/json", "application/json, text/event-stream"]) {
       const { headers, messages } = await post(lab, [{ jsonrpc: "2.0", id: 1, method: "tools/call", params }], {

@@ -3,7 +3,7 @@ import { completable } from "@modelcontextprotocol/sdk/server/completable.js";
 import { McpServer, ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { McpAgent } from "agents/mcp";
 import * as z from "zod";
-import { SAID, wordsLike } from "./offered.ts";
+import { TEXTS, wordsLike } from "./fixed-texts.ts";
 
 export class Everything extends McpAgent {
   override server = new McpServer({ name: "agents", version: "1.0.0" }, { capabilities: { logging: {} } });
@@ -27,7 +27,7 @@ export class Everything extends McpAgent {
       return { content: [{ type: "text", text: "done" }] };
     });
     server.registerTool("write_log", { description: "Logs." }, async ({ sendNotification }) => {
-      for (const data of SAID)
+      for (const data of TEXTS)
         await sendNotification({ method: "notifications/message", params: { level: "info", data } });
       return { content: [{ type: "text", text: "logged" }] };
     });

@@ -1,7 +1,7 @@
 // FastMCP for TypeScript over Streamable HTTP, in sessions, as its README has it.
 import { FastMCP } from "fastmcp";
 import * as z from "zod";
-import { SAID, wordsLike } from "./offered.ts";
+import { TEXTS, wordsLike } from "./fixed-texts.ts";
 
 const server = new FastMCP({ name: "fastmcp", version: "1.0.0", logger: { ...console, log: () => {} } });
 
@@ -37,7 +37,7 @@ server.addTool({
   name: "write_log",
   description: "Logs.",
   execute: async (_args, { log }) => {
-    for (const data of SAID) log.info(data);
+    for (const data of TEXTS) log.info(data);
     return "logged";
   },
 });

@@ -1,7 +1,7 @@
-// Owns a server of the official SDK v2 that offers one of everything. Refuses to serve it: others do, each in its way.
+// A server of the official SDK v2 that offers one of everything.
 import { completable, McpServer, ResourceTemplate } from "@modelcontextprotocol/server";
 import * as z from "zod";
-import { SAID, wordsLike } from "./offered.ts";
+import { TEXTS, wordsLike } from "./fixed-texts.ts";
 
 export function everything(): McpServer {
   const server = new McpServer({ name: "sdk-2", version: "1.0.0" }, { capabilities: { logging: {} } });
@@ -26,7 +26,7 @@ export function everything(): McpServer {
     return { content: [{ type: "text", text: "done" }] };
   });
   server.registerTool("write_log", { description: "Logs." }, async ({ mcpReq }) => {
-    for (const data of SAID) await mcpReq.log("info", data);
+    for (const data of TEXTS) await mcpReq.log("info", data);
     return { content: [{ type: "text", text: "logged" }] };
   });
   server.registerResource("Greeting", "foreign://greeting", { mimeType: "text/plain" }, ({ href }) => ({

@@ -1,5 +1,5 @@
-// Owns how a message of the founding documents travels, word for word, in each mode of the vectors: `bare` with a
-// Content-Type and nothing else, in a session of a revision, or in the envelope of 2026-07-28. Every answer is also held
+// How a message of the founding documents travels, word for word, in each mode of the vectors: `bare` with a Content-
+// Type and nothing else, in a session of a revision, or in the envelope of 2026-07-28. Every answer is also held
 // against the official schema of its revision.
 
 import { expectOfficial } from "../support/official-schema.ts";

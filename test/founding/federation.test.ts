@@ -37,8 +37,8 @@ async function send(title: string, mode: string, message: unknown = messageOf(ti
 }
 
 function lastHeard(id: string) {
-  const { heard } = federation.upstreams[id] ?? { heard: [] };
-  return heard.at(-1) ?? { message: {}, body: "", headers: {} };
+  const { requests } = federation.upstreams[id] ?? { requests: [] };
+  return requests.at(-1) ?? { message: {}, body: "", headers: {} };
 }
 
 const resultOf = ({ message }: Pick<Observed, "message">) => (message?.["result"] ?? {}) as Json;

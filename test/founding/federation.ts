@@ -1,5 +1,5 @@
-// Owns the tenant `federated` that the founding documents' messages meet: its upstreams are servers of this process, as
-// the documents describe them. Refuses to be there longer than the file that asks for it.
+// The tenant `federated` that the founding documents' messages meet: its upstreams are servers of this process, as the
+// documents describe them.
 
 import { createServer } from "node:net";
 import { once } from "node:events";
@@ -16,7 +16,7 @@ export interface Federation {
   stop(): Promise<void>;
 }
 
-const said = (text: string): Json => ({ content: [{ type: "text", text }] });
+const textResult = (text: string): Json => ({ content: [{ type: "text", text }] });
 
 function createIssue({ arguments: given }: Json): Json {
   const { make } = (given ?? {}) as Json;
@@ -24,7 +24,7 @@ function createIssue({ arguments: given }: Json): Json {
   // The one code of which the revision says what its data is.
   const data = make === -32_042 ? { data: { elicitations: [] } } : {};
   if (typeof make === "number") return { error: { code: make, message: "As asked", ...data } };
-  return said("created");
+  return textResult("created");
 }
 
 export const LOOSE: Json = {
@@ -38,10 +38,10 @@ export const LOOSE: Json = {
 /** `id`: of the tenant; each file has its own. */
 export async function startFederation(origin: string, admin: FixtureAdmin, id = FEDERATED): Promise<Federation> {
   const upstreams = {
-    postgres: await startUpstream({ query: () => ({ ...said("1"), extra: { kept: true } }) }),
+    postgres: await startUpstream({ query: () => ({ ...textResult("1"), extra: { kept: true } }) }),
     github: await startUpstream({ create_issue: createIssue, loose: () => LOOSE }),
-    serverA: await startUpstream({ tool_1: () => said("1"), tool_2: () => said("2") }),
-    serverB: await startUpstream({ tool_3: () => said("3") }),
+    serverA: await startUpstream({ tool_1: () => textResult("1"), tool_2: () => textResult("2") }),
+    serverB: await startUpstream({ tool_3: () => textResult("3") }),
     slow: await startUpstream({ wait: () => "silence" }),
   };
   const listed = Object.fromEntries(Object.entries(upstreams).map(([name, { url }]) => [name, { url }]));

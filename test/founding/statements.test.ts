@@ -81,9 +81,9 @@ describe.each([
   ["000:269 -32602 invalid params: tools/call without a name", "name must be a string"],
   ["000:276 tool not found (document: -32002)", "Unknown tool: no_such_tool"],
   ["002:275 prompts/get without a required argument", "arg1"],
-])("%s", (title, told) => {
+])("%s", (title, text) => {
   test.each(["2024-11-05", "2025-11-25", "2026-07-28"])("says what is wrong, in %s", async (mode) => {
-    expect((await send(title, mode)).error?.message).toContain(told);
+    expect((await send(title, mode)).error?.message).toContain(text);
   });
 });
 

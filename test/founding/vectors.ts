@@ -1,5 +1,5 @@
-// Owns the founding documents as data: the messages of vectors.json, and the language in which they say what an
-// acceptable answer is. Refuses a word of that language that it does not know, rather than let it pass.
+// The founding documents as data: the messages of vectors.json, and the language in which they say what an acceptable
+// answer is.
 
 import { readFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";

@@ -1,6 +1,3 @@
-// What an isolate may meet where it keeps what was read of an upstream: nothing that is JSON, or JSON of another shape, as
-// another release may write it. Everything else of the tenant is served, and that one upstream is said to be away.
-
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { sectionPlace } from "../../src/deployment/leased-sections.ts";
@@ -89,8 +86,8 @@ async function scene() {
   };
   await expect.poll(() => ask("tools/list"), { timeout: 15_000 }).toMatch(/a__add.*b__add/);
   const created = (await createRpcClient(tenant.stub, policyStore).tenantUid(false)) ?? "";
-  const kept = storageKey(tenant.id, created);
-  const place = sectionPlace(kept, env.BODIES, () => tenant.stub);
+  const key = storageKey(tenant.id, created);
+  const place = sectionPlace(key, env.BODIES, () => tenant.stub);
   const sections = async () => rowsOf(tenant, "SELECT name, hash FROM sections");
   const hash = String((await sections()).find(({ name }) => name === catalogSection("a"))?.["hash"]);
   const text = new TextDecoder().decode((await loadSection(place, hash))?.bytes);
@@ -106,9 +103,9 @@ async function scene() {
     /** How an operator is shown it, after a decision about its definitions. */
     shown: async () => {
       const sectionHashes = new Map((await sections()).map((row) => [String(row["name"]), String(row["hash"])]));
-      const at = { tenant: tenant.id, storageKey: kept, bodies: env.BODIES, stub: () => tenant.stub };
+      const at = { tenant: tenant.id, storageKey: key, bodies: env.BODIES, stub: () => tenant.stub };
       await rewriteReviewedSection("a", at);
-      const reports = await reportUpstreams(upstreamContextOf(tenant, document, { storageKey: kept, sectionHashes }));
+      const reports = await reportUpstreams(upstreamContextOf(tenant, document, { storageKey: key, sectionHashes }));
       return reports.get("a")?.state;
     },
   };
@@ -116,7 +113,7 @@ async function scene() {
 
 const PATIENT = { timeout: 120_000 };
 
-it("other tools are served whatever stands for what was read of an upstream", PATIENT, async () => {
+it("other tools are served whatever is stored as an upstream's catalog", PATIENT, async () => {
   const { ask, text, write, shown } = await scene();
   const lists = ["prompts/list", "resources/list"];
   const failed: string[] = [];
@@ -144,7 +141,7 @@ it("an upstream whose catalog cannot be used is named as such", PATIENT, async (
   expect(await ask("tools/list")).toContain("what was read of it cannot be used");
 });
 
-it("an upstream is served whatever stands for why it could not be read", PATIENT, async () => {
+it("an upstream is served whatever is stored as its refresh error", PATIENT, async () => {
   const { ask, config, write, shown } = await scene();
   const note = JSON.stringify({ of: config, since: 1, why: "it was away" });
   for (const one of brokenTexts(note)) {

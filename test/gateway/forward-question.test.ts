@@ -1,5 +1,3 @@
-// What an upstream asks, in the words of the client's revision, and what the upstream is answered.
-
 import { describe, expect, it } from "vitest";
 import { Deadline } from "../../src/gateway/call-deadline.ts";
 import { createQuestionHandler, toUpstreamCapabilities } from "../../src/gateway/forward-question.ts";
@@ -29,24 +27,24 @@ const FORM = {
     },
   },
 };
-const text = (said: string) => ({ type: "text", text: said });
+const text = (message: string) => ({ type: "text", text: message });
 const AUDIO = { type: "audio", data: "AAAA", mimeType: "audio/wav" };
 
-interface Asked {
+interface QuestionOptions {
   readonly result?: JsonObject;
   /** Of the client; absent: all that there are. */
   readonly capabilities?: JsonObject;
 }
 
 /** An upstream asks once, and the client of this revision gives this result. */
-async function asked(
+async function ask(
   revision: ProtocolVersion,
   method: string,
   params: JsonObject,
-  { result = {}, capabilities = ALL }: Asked = {},
+  { result = {}, capabilities = ALL }: QuestionOptions = {},
 ) {
   const put: OutgoingRequest[] = [];
-  const port: ClientRequester = {
+  const clientRequester: ClientRequester = {
     nonce: undefined,
     memos: {},
     request: async (questions) => {
@@ -60,7 +58,7 @@ async function asked(
   const call = { revision: REVISION_FEATURES[revision], capabilities };
   const work = { call, deadline, redaction: Redaction.create([SECRET]), responseBudget: room };
   let waited = 0;
-  const answer = createQuestionHandler(port, work, () => (waited += 1));
+  const answer = createQuestionHandler(clientRequester, work, () => (waited += 1));
   const said = await answer({ method, params, signal: new AbortController().signal }).finally(() => deadline.end());
   return { put: put.map((one) => one.params), methods: put.map((one) => one.method), said, waited };
 }
@@ -70,7 +68,7 @@ describe("a form of an upstream, to a client of 2025-06-18", () => {
 
   it("names its choices by enumNames, asks for a list as a text, and the upstream gets the list", async () => {
     const result = { action: "accept", content: { size: "l", colours: "red , blue," } };
-    const { put, said } = await asked(revision, "elicitation/create", FORM, { result });
+    const { put, said } = await ask(revision, "elicitation/create", FORM, { result });
     expect(put).toEqual([
       {
         message: "Which, [redacted]?",
@@ -86,16 +84,16 @@ describe("a form of an upstream, to a client of 2025-06-18", () => {
     expect(said).toEqual({ action: "accept", content: { size: "l", colours: ["red", "blue"] } });
   });
 
-  it("fails where it is no form, and nobody is asked", async () => {
+  it("fails if it is not a form, and the client is not asked", async () => {
     const params = { message: "?", requestedSchema: { type: "object", properties: { a: null } } };
-    await expect(asked(revision, "elicitation/create", params)).rejects.toThrow(TypeError);
+    await expect(ask(revision, "elicitation/create", params)).rejects.toThrow(TypeError);
   });
 });
 
 describe.each(EARLIER)("a message for a model, to a client of %s,", (revision) => {
   it("becomes one message for each block", async () => {
     const params = { maxTokens: 5, messages: [{ role: "user", content: [text("One."), text("Two.")] }] };
-    const { put } = await asked(revision, "sampling/createMessage", params);
+    const { put } = await ask(revision, "sampling/createMessage", params);
     expect(put).toEqual([
       {
         maxTokens: 5,
@@ -110,7 +108,7 @@ describe.each(EARLIER)("a message for a model, to a client of %s,", (revision) =
 
 it.each(["2025-11-25", "2026-07-28"] as const)("a form goes to a client of %s as it was written", async (revision) => {
   const result = { action: "accept", content: { size: "l", colours: ["red"] } };
-  const { put, said } = await asked(revision, "elicitation/create", FORM, { result });
+  const { put, said } = await ask(revision, "elicitation/create", FORM, { result });
   expect(put).toEqual([{ ...FORM, message: "Which, [redacted]?" }]);
   expect(said).toEqual(result);
 });
@@ -118,8 +116,8 @@ it.each(["2025-11-25", "2026-07-28"] as const)("a form goes to a client of %s as
 describe("audio for a model", () => {
   const params = { maxTokens: 5, messages: [{ role: "user", content: AUDIO }] };
 
-  it("is asked of nobody in 2024-11-05, and the upstream is told why", async () => {
-    const { put, said, waited } = await asked("2024-11-05", "sampling/createMessage", params);
+  it("is not asked in 2024-11-05, and the upstream gets the reason", async () => {
+    const { put, said, waited } = await ask("2024-11-05", "sampling/createMessage", params);
     expect({ put, said, waited }).toEqual({
       put: [],
       said: "the client's revision 2024-11-05 knows no audio",
@@ -128,18 +126,18 @@ describe("audio for a model", () => {
   });
 
   it.each(VERSIONS_2025.slice(1))("is asked in %s", async (revision) => {
-    expect((await asked(revision, "sampling/createMessage", params)).put).toEqual([params]);
+    expect((await ask(revision, "sampling/createMessage", params)).put).toEqual([params]);
   });
 });
 
 it("a question without params is put without, in every revision", async () => {
-  for (const revision of VERSIONS_2025) expect((await asked(revision, "roots/list", {})).put).toEqual([{}]);
+  for (const revision of VERSIONS_2025) expect((await ask(revision, "roots/list", {})).put).toEqual([{}]);
 });
 
 const URL_MODE = { mode: "url", message: "?", url: "https://a.example/", elicitationId: "e" };
 const WITH_TOOLS = { maxTokens: 1, messages: [], tools: [] };
 
-describe("a client is not asked, and the upstream hears so at once,", () => {
+describe("a client is not asked, and the upstream gets an error at once,", () => {
   it.each<[string, ProtocolVersion, string, JsonObject, JsonObject]>([
     ["what it did not declare", "2025-11-25", "elicitation/create", FORM, { sampling: {} }],
     ["for roots that it did not declare", "2025-11-25", "roots/list", {}, { sampling: {} }],
@@ -164,7 +162,7 @@ describe("a client is not asked, and the upstream hears so at once,", () => {
     ["by a method of nobody's", "2025-11-25", "com.example/ask", {}, ALL],
     ["for a task", "2025-11-25", "tasks/get", {}, ALL],
   ])("%s", async (_what, revision, method, params, capabilities) => {
-    expect(await asked(revision, method, params, { capabilities })).toMatchObject({
+    expect(await ask(revision, method, params, { capabilities })).toMatchObject({
       put: [],
       said: undefined,
       waited: 0,
@@ -175,7 +173,7 @@ describe("a client is not asked, and the upstream hears so at once,", () => {
 describe("the founding documents' other names", () => {
   it("elicitation/request is elicitation/create", async () => {
     const result = { action: "accept", content: { size: "l" } };
-    const { methods, said } = await asked("2025-11-25", "elicitation/request", FORM, { result });
+    const { methods, said } = await ask("2025-11-25", "elicitation/request", FORM, { result });
     expect([methods, said]).toEqual([["elicitation/create"], result]);
   });
 
@@ -187,7 +185,7 @@ describe("the founding documents' other names", () => {
       maxTokens: 1000,
     };
     const result = { role: "assistant", model: "m", content: text("Based on it..."), stopReason: "endTurn" };
-    const { put, methods, said } = await asked("2025-11-25", "completion/create", params, { result });
+    const { put, methods, said } = await ask("2025-11-25", "completion/create", params, { result });
     expect(methods).toEqual(["sampling/createMessage"]);
     expect(put).toEqual([
       {

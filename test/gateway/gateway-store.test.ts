@@ -1,5 +1,3 @@
-// What a tenant's authority decides about upstreams: one reader at a time, when it is read next, and whose a URI is.
-
 import { describe, expect, it } from "vitest";
 import { CLAIM_MS, gatewayStore, type GatewayMethods, type RefreshResult } from "../../src/gateway/gateway-store.ts";
 import { policyStore } from "../../src/tenants/object/policy-store.ts";
@@ -13,7 +11,7 @@ interface Desk extends Bench<GatewayMethods> {
 }
 
 /** The tables of a tenant that exists, at revision 1. */
-async function atDesk(work: (desk: Desk) => void): Promise<void> {
+async function withBench(work: (bench: Desk) => void): Promise<void> {
   const tenant = freshTenant();
   const own = { mode: "open" } as const;
   const policy = createRpcClient(tenant.stub, policyStore);
@@ -38,7 +36,7 @@ async function atDesk(work: (desk: Desk) => void): Promise<void> {
 
 describe("an upstream", () => {
   it("is claimed by the first who asks, and by another only when the claim has run out", () =>
-    atDesk(({ due, clock }) => {
+    withBench(({ due, clock }) => {
       expect(due({ a: "1", b: "1" })).toEqual(["a", "b"]);
       expect(due({ a: "1", b: "1" })).toEqual([]);
       clock.now += CLAIM_MS;
@@ -46,14 +44,14 @@ describe("an upstream", () => {
     }));
 
   it("is claimed by the first who asks, though the clock moves meanwhile", () =>
-    atDesk(({ due, clock }) => {
+    withBench(({ due, clock }) => {
       let { now } = clock;
       Object.defineProperty(clock, "now", { get: () => (now += 1) });
       expect(due({ a: "1", b: "1" })).toEqual(["a", "b"]);
     }));
 
-  it("is read again when its time has come", () =>
-    atDesk(({ due, settle, clock, methods }) => {
+  it("is read again when it is due", () =>
+    withBench(({ due, settle, clock, methods }) => {
       due({ a: "1" });
       expect(settle()).toBeNull();
       const { nextAt: next } = methods.claimDue({ revision: 1, upstreams: [{ id: "a", config: "1" }] });
@@ -64,8 +62,8 @@ describe("an upstream", () => {
       expect(due({ a: "1" })).toEqual(["a"]);
     }));
 
-  it("is claimed for an operator before its time, unless somebody reads it, and the audit log has that", () =>
-    atDesk(({ due, settle, methods, sql }) => {
+  it("is locked for an operator before it is due, unless a refresh runs, and the audit log has that", () =>
+    withBench(({ due, settle, methods, sql }) => {
       const claim = (config: string, revision = 1) =>
         methods.tryClaim({ revision, upstreams: [{ id: "a", config }] }, "a", { name: "bob" });
       expect(claim("1")).toBe(true);
@@ -82,7 +80,7 @@ describe("an upstream", () => {
     }));
 
   it("is tried later and later while it cannot be read, never sooner than it asks, and keeps since when", () =>
-    atDesk(({ due, settle, clock }) => {
+    withBench(({ due, settle, clock }) => {
       const began = clock.now;
       const waits: number[] = [];
       for (let failures = 0; failures < 12; failures += 1) {
@@ -103,7 +101,7 @@ describe("an upstream", () => {
     }));
 
   it("is tried at once after a secret was set, and soon again if that failed", () =>
-    atDesk(({ due, settle, clock, sql }) => {
+    withBench(({ due, settle, clock, sql }) => {
       const failAt = () => {
         while (due({ a: "1" }).length === 0) clock.now += 1000;
         settle({ why: "401", afterMs: 0 });
@@ -128,15 +126,15 @@ describe("an upstream", () => {
     }));
 
   it("is read again within an hour, however long it asks to be left alone", () =>
-    atDesk(({ due, settle, clock }) => {
+    withBench(({ due, settle, clock }) => {
       due({ a: "1" });
       settle({ why: "busy", afterMs: 999_999_999_000 });
       clock.now += 3_600_000;
       expect(due({ a: "1" })).toEqual(["a"]);
     }));
 
-  it("is read at once when it is configured anew, and a reading of the old configuration is ignored", () =>
-    atDesk(({ due, settle }) => {
+  it("is read at once after a new configuration, and a refresh with the old one is ignored", () =>
+    withBench(({ due, settle }) => {
       due({ a: "1" });
       expect(due({ a: "2" }, 2)).toEqual(["a"]);
       expect(settle({ why: "away" })).toBeNull();
@@ -145,7 +143,7 @@ describe("an upstream", () => {
     }));
 
   it("is read again at once where a late reading of an older configuration was written", () =>
-    atDesk(({ due, settle }) => {
+    withBench(({ due, settle }) => {
       due({ a: "1" });
       expect(due({ a: "2" }, 2)).toEqual(["a"]);
       settle({ config: "2" });
@@ -155,7 +153,7 @@ describe("an upstream", () => {
     }));
 
   it("is read soon when it says that it has changed, but not all the time", () =>
-    atDesk(({ due, settle, methods, clock }) => {
+    withBench(({ due, settle, methods, clock }) => {
       due({ a: "1" });
       settle();
       methods.markStale("a");
@@ -165,7 +163,7 @@ describe("an upstream", () => {
     }));
 
   it("is read again soon when it says while it is read that it has changed", () =>
-    atDesk(({ due, settle, methods, clock }) => {
+    withBench(({ due, settle, methods, clock }) => {
       due({ a: "1" });
       settle();
       clock.now += 60_000;
@@ -184,14 +182,14 @@ describe("an upstream", () => {
     }));
 
   it("is claimed with no more others than the isolate can read", () =>
-    atDesk(({ methods }) => {
+    withBench(({ methods }) => {
       const upstreams = ["a", "b", "c"].map((id) => ({ id, config: "1" }));
       const due = (most: number) => methods.claimDue({ revision: 1, upstreams, limit: most }).claimed;
       expect([due(2), due(2), due(2)]).toEqual([["a", "b"], ["c"], []]);
     }));
 
   it("stays claimed until it is written down why it could not be read", () =>
-    atDesk(({ due, settle, methods, clock }) => {
+    withBench(({ due, settle, methods, clock }) => {
       due({ a: "1" });
       const began = clock.now;
       expect(methods.recordFailure({ id: "a", config: "1" })).toBe(began);
@@ -202,7 +200,7 @@ describe("an upstream", () => {
     }));
 
   it("is read for two deployments in turn where they configure it differently, not all the time", () =>
-    atDesk(({ due, settle, clock }) => {
+    withBench(({ due, settle, clock }) => {
       let reads = 0;
       for (const end = clock.now + 120_000; clock.now < end; clock.now += 500) {
         for (const config of ["1", "2"]) {
@@ -217,28 +215,28 @@ describe("an upstream", () => {
 
   for (const [when, begin] of [
     ["before it was read", () => {}],
-    ["while it was read", (desk: Desk) => void desk.due({ a: "1" })],
+    ["while it was read", (bench: Desk) => void bench.due({ a: "1" })],
     [
       "after it was read",
-      (desk: Desk) => {
-        desk.due({ a: "1" });
-        desk.settle();
+      (bench: Desk) => {
+        bench.due({ a: "1" });
+        bench.settle();
       },
     ],
     [
       "after it could not be read",
-      (desk: Desk) => {
-        desk.due({ a: "1" });
-        desk.settle({ why: "away" });
+      (bench: Desk) => {
+        bench.due({ a: "1" });
+        bench.settle({ why: "away" });
       },
     ],
   ] as const) {
     it(`is read soon though the clock that was a day ahead ${when} is right again`, () =>
-      atDesk((desk) => {
-        const { due, clock, methods } = desk;
+      withBench((bench) => {
+        const { due, clock, methods } = bench;
         clock.now += 86_400_000;
         methods.claimDue({ revision: 1, upstreams: [{ id: "a", config: "1" }], limit: 0 });
-        begin(desk);
+        begin(bench);
         clock.now -= 86_400_000;
         expect(due({ a: "1" })).toEqual(["a"]);
       }));
@@ -250,7 +248,7 @@ describe("the log", () => {
   const HALF = { missing: "1 definition is left out" };
 
   it("has one line when an upstream cannot be read, one when it can again, and none while nothing changes", () =>
-    atDesk(({ due, settle, clock }) => {
+    withBench(({ due, settle, clock }) => {
       const lines = loggedStates();
       const readAs = (about: Partial<RefreshResult>) => {
         while (due({ a: "1" }).length === 0) clock.now += 1000;
@@ -260,8 +258,8 @@ describe("the log", () => {
       expect(lines).toEqual([]);
       const failed = clock.now + 60_000;
       for (const about of [AWAY, { ...AWAY, why: "still away" }, {}, {}, HALF, HALF, AWAY, {}]) readAs(about);
-      const said = lines.map(({ level, was, state, why }) => [level, was, state, why]);
-      expect(said).toEqual([
+      const messages = lines.map(({ level, was, state, why }) => [level, was, state, why]);
+      expect(messages).toEqual([
         ["warn", "fresh", "lastGood", "away"],
         ["info", "lastGood", "fresh", null],
         ["warn", "fresh", "degraded", "1 definition is left out"],
@@ -274,7 +272,7 @@ describe("the log", () => {
     }));
 
   it("has a line for an upstream that never could be read, and for the configuration that mended it", () =>
-    atDesk(({ due, settle }) => {
+    withBench(({ due, settle }) => {
       const lines = loggedStates();
       due({ a: "1" });
       settle(AWAY);
@@ -290,7 +288,7 @@ describe("the log", () => {
 
 describe("a URI", () => {
   it("belongs to the upstream that listed it first, until that lists it no more or is gone", () =>
-    atDesk(({ methods, due }) => {
+    withBench(({ methods, due }) => {
       const own = (id: string, ...uris: string[]) => methods.claimUris({ id, config: "1", uris });
       due({ a: "1", b: "1" });
       expect(own("a", "x://1", "x://2")).toEqual([]);
@@ -303,7 +301,7 @@ describe("a URI", () => {
     }));
 
   it("is not given to an upstream that was configured anew, or removed, while it was read", () =>
-    atDesk(({ methods, due }) => {
+    withBench(({ methods, due }) => {
       due({ a: "1", b: "1" });
       due({ a: "2", c: "1" }, 2);
       for (const id of ["a", "b"]) expect(methods.claimUris({ id, config: "1", uris: ["x://1"] }), id).toBeNull();

@@ -1,6 +1,3 @@
-// A tenant with upstreams, as its clients meet it: what is listed, how it is called, and what is said of an upstream
-// that does not work.
-
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -97,10 +94,10 @@ async function toolsOf(id: string, era: "2025" | "2026" = "2025") {
 
 describe.each(["2025", "2026"] as const)("an upstream of era %s", (era) => {
   it("is read at a tenant's first request, and its tools are there soon", async () => {
-    const asked = Promise.withResolvers<void>();
+    const arrival = Promise.withResolvers<void>();
     const one = upstreamWorker("one");
     const url = upstreamAt(async (request) => {
-      await asked.promise;
+      await arrival.promise;
       return one.fetch(request, env, createExecutionContext());
     });
     const id = await tenantWith({ sums: { url, era } });
@@ -108,7 +105,7 @@ describe.each(["2025", "2026"] as const)("an upstream of era %s", (era) => {
       names: [],
       missing: [{ source: "sums", why: "it has not been read yet" }],
     });
-    asked.resolve();
+    arrival.resolve();
     await expect
       .poll(() => toolsOf(id, era), { timeout: 10_000 })
       .toEqual({ names: ["sums__add"], missing: undefined });
@@ -123,13 +120,13 @@ describe.each(["2025", "2026"] as const)("an upstream of era %s", (era) => {
 });
 
 describe("calls to an upstream of era 2026", () => {
-  it("come under ids of their own, as the answer to a question must", async () => {
-    const heard: string[] = [];
-    const id = await tenantWith({ sums: { url: workerAt(upstreamWorker("ids"), heard), era: "2026" } });
+  it("have ids of their own, as the answer to a question must", async () => {
+    const requests: string[] = [];
+    const id = await tenantWith({ sums: { url: workerAt(upstreamWorker("ids"), requests), era: "2026" } });
     await expect.poll(async () => (await toolsOf(id)).names, { timeout: 10_000 }).toEqual(["sums__add"]);
     for (let call = 0; call < 3; call += 1)
       await ask(id, "2026", "tools/call", { name: "sums__add", arguments: { a: 1, b: 2 } });
-    const sent = heard.map((body) => JSON.parse(body) as { id: unknown; method: string });
+    const sent = requests.map((body) => JSON.parse(body) as { id: unknown; method: string });
     const ids = sent.filter(({ method }) => method === "tools/call").map((message) => message.id);
     expect(new Set(ids).size).toBe(3);
   });
@@ -175,15 +172,15 @@ describe("an upstream that an operator", () => {
   it("points elsewhere offers nothing of what was there before", async () => {
     const tenant = await servedTenant(documentWith({ sums: { url: workerAt(upstreamWorker("five")) } }));
     await expect.poll(async () => (await toolsOf(tenant.id)).names, { timeout: 10_000 }).toEqual(["sums__add"]);
-    let asked = 0;
+    let requestCount = 0;
     const silent = upstreamAt(() => {
-      asked += 1;
+      requestCount += 1;
       return new Promise<Response>(() => {});
     });
     await rewrite(tenant, { sums: { url: silent, timeoutMs: 1000 } });
     const before = { names: [], missing: [{ source: "sums", why: "it has not been read yet" }] };
     await expect.poll(() => toolsOf(tenant.id), { timeout: 10_000 }).toEqual(before);
-    await expect.poll(() => asked).toBeGreaterThan(0);
+    await expect.poll(() => requestCount).toBeGreaterThan(0);
   });
 
   it.each<[string, (url: string) => Upstreams]>([
@@ -256,8 +253,8 @@ describe("definitions of an upstream", () => {
       const answered = (result: object) => `{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(result)}}`;
       if (method === "tools/call") {
         isLater = true;
-        const told = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';
-        const body = `data: ${told}\n\ndata: ${answered({ content: [] })}\n\n`;
+        const notification = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';
+        const body = `data: ${notification}\n\ndata: ${answered({ content: [] })}\n\n`;
         return new Response(body, { headers: { "content-type": "text/event-stream" } });
       }
       const tool = (name: string) => ({ name, inputSchema: { type: "object" } });
@@ -279,10 +276,10 @@ describe("definitions of an upstream", () => {
 
 describe("many first requests at once", () => {
   it("have an upstream read once", async () => {
-    const heard: string[] = [];
-    const id = await tenantWith({ sums: { url: workerAt(upstreamWorker("seven"), heard) } });
+    const requests: string[] = [];
+    const id = await tenantWith({ sums: { url: workerAt(upstreamWorker("seven"), requests) } });
     await Promise.all(Array.from({ length: 20 }, () => toolsOf(id)));
     await expect.poll(async () => (await toolsOf(id)).names, { timeout: 10_000 }).toEqual(["sums__add"]);
-    expect(heard.filter((body) => body.includes('"tools/list"'))).toHaveLength(1);
+    expect(requests.filter((body) => body.includes('"tools/list"'))).toHaveLength(1);
   });
 });

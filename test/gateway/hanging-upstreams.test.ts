@@ -1,5 +1,5 @@
-// The platform lets one request wait for six answers at a time, those included that an entrypoint of the same Worker waits
-// for beside it; a seventh waits for one of them. What is read beside a request must leave room for the request itself.
+// The platform lets one request wait for six answers at a time, those of an entrypoint of the same Worker included; a
+// seventh waits. Reading upstreams must leave room for the request itself.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";

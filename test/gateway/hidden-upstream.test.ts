@@ -1,5 +1,4 @@
-// An upstream of which nobody knows yet what it lists: whoever could see nothing of it, whatever that is, is told the same as
-// where there is none.
+// An upstream whose lists are not known yet: a caller who may see nothing of it gets the same answer as without it.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -90,7 +89,7 @@ describe("a definition that is left out", { timeout: 30_000 }, () => {
     expect(await looks(many)).toEqual(await looks([]));
   });
 
-  it("is named to who would see it, and counted to nobody else", async () => {
+  it("is named to callers who could see it, and not counted for others", async () => {
     const vault = { url: vaultWith(["open"], ["hidden", "open_too"]) };
     expect((await answers({ vault }, undefined, undefined, "vault__open"))[0]).toContain("2 definitions are left out");
     const [tools] = await answers({ vault }, "opens", undefined, "vault__open");

@@ -1,5 +1,4 @@
-// What an upstream sends that no client of ours should notice: JSON over several lines, notifications without end, numbers
-// that JSON cannot write, sessions that begin at the same moment.
+// JSON over several lines, endless notifications, numbers beyond JSON, sessions that begin at the same moment.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -15,7 +14,7 @@ import { upstreamAt } from "../support/workerd/upstreams.ts";
 import { aroundCalls } from "../support/workerd/object-calls.ts";
 
 type Json = Record<string, unknown>;
-interface Asked {
+interface UpstreamRequest {
   readonly id?: number;
   readonly method: string;
   readonly params?: Json;
@@ -27,7 +26,7 @@ const JSON_TYPE = { "content-type": "application/json" };
 const GO = { name: "go", inputSchema: { type: "object" } };
 
 /** The result of a method as JSON, or the whole response. */
-type Script = Readonly<Record<string, (asked: Asked) => string | Response | Promise<string | Response>>>;
+type Script = Readonly<Record<string, (request: UpstreamRequest) => string | Response | Promise<string | Response>>>;
 
 function scripted(script: Script): string {
   return upstreamAt(async (request) => {
@@ -36,7 +35,7 @@ function scripted(script: Script): string {
       return ended instanceof Response ? ended : new Response(null, { status: 204 });
     }
     if (request.method !== "POST") return new Response(null, { status: 405 });
-    const asked = { ...(await request.json<Asked>()), request };
+    const asked = { ...(await request.json<UpstreamRequest>()), request };
     if (asked.id === undefined) return new Response(null, { status: 202 });
     const answered = await script[asked.method]?.(asked);
     if (answered instanceof Response) return answered;
@@ -104,13 +103,13 @@ describe.each(["\n", "\r", "\r\n", "\n\n"])("JSON with the line break %j between
   });
 });
 
-describe("an upstream that says without end that its lists have changed", () => {
+describe("an upstream that sends endless list changes", () => {
   it("makes two calls to the tenant's object in a call: one at once, and one at its end", async () => {
-    const told = 'data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n';
+    const notification = 'data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n';
     const served = await serving({
       "tools/call": ({ id }) => {
         const answer = `data: {"jsonrpc":"2.0","id":${id},"result":{"resultType":"complete","content":[]}}\n\n`;
-        return new Response(told.repeat(500) + answer, { headers: { "content-type": "text/event-stream" } });
+        return new Response(notification.repeat(500) + answer, { headers: { "content-type": "text/event-stream" } });
       },
     });
     const soon = await countingCalls(served, "gateway.markStale");
@@ -174,9 +173,13 @@ describe("an upstream that answers after its tenant points elsewhere", () => {
 });
 
 describe("a failure of the tenant's object while an upstream is read", () => {
-  it("is told to onError, and lists do not repeat it", async () => {
-    const told: unknown[] = [];
-    const ours = createWorker({ tenants: {}, features: [gateway()], hooks: { onError: (error) => told.push(error) } });
+  it("reaches onError, and lists do not repeat it", async () => {
+    const notifications: unknown[] = [];
+    const ours = createWorker({
+      tenants: {},
+      features: [gateway()],
+      hooks: { onError: (error) => notifications.push(error) },
+    });
     const url = scripted({ initialize: () => HELLO, ...listsGo });
     const upstreams = { up: { url, era: "2025" } } as const;
     const tenant = await servedTenant({ mode: "open", maxStalenessMs: 50, upstreams });
@@ -190,7 +193,7 @@ describe("a failure of the tenant's object while an upstream is read", () => {
     const list = async () => (await sendTo(ours, tenant.id, { message })).text();
     await vi.waitFor(async () => expect(await list()).toContain("it could not be read"), { timeout: 4000 });
     expect(await list()).not.toContain("disk");
-    expect(told.map(String).join()).toContain("disk 7");
+    expect(notifications.map(String).join()).toContain("disk 7");
   });
 });
 

@@ -1,5 +1,4 @@
-// The authority after a later release was rolled back: its tables have columns that this one does not know. What is written
-// to them is written all the same.
+// A rollback: the tables have columns that this release does not know, and writes still work.
 
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
@@ -12,7 +11,7 @@ import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { servedTenant } from "../support/workerd/served-tenant.ts";
 import { rowsOf } from "../support/workerd/tenant.ts";
 
-it("upstreams are read, reviewed and kept where every table has a column more", async () => {
+it("upstreams are read, reviewed and stored if every table has one more column", async () => {
   const tenant = await servedTenant({ mode: "open" });
   const { stub, object } = tenant;
   const added = await runInDurableObject(object, (_instance, { storage: { sql } }) => {

@@ -1,4 +1,4 @@
-// The names of what upstreams offer, as properties over generated catalogs.
+// Properties over generated catalogs.
 
 import { array, assert, constantFrom, oneof, property, string, tuple, uniqueArray } from "fast-check";
 import { describe, expect, inject, it } from "vitest";
@@ -72,7 +72,7 @@ describe("the listed name of a tool of an upstream", () => {
     );
   });
 
-  it("tells long names apart that begin alike", () => {
+  it("distinguishes long names with the same beginning", () => {
     const listed = Array.from({ length: 5000 }, (_, at) => listedName("u", `${"long_".repeat(20)}${at}`));
     expect(new Set(listed).size).toBe(5000);
   });

@@ -1,4 +1,4 @@
-// Owns what the Worker's log is told of upstreams while a test runs, taken apart. Refuses assertions.
+// What the Worker's log is told of upstreams while a test runs, taken apart.
 
 import { onTestFinished, vi } from "vitest";
 

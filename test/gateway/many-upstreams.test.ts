@@ -1,5 +1,4 @@
-// Many more upstreams are due at once than an isolate reads at a time: each is read once, no more than that many at a time, and
-// calls are answered meanwhile.
+// More upstreams are due at once than an isolate reads at a time.
 
 import { expect, it } from "vitest";
 import { catalogReads } from "../../src/gateway/guard/fair-semaphore.ts";

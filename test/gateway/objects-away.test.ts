@@ -1,5 +1,5 @@
-// Calls while the tenant's authority does not answer as it should: for every call that is made to it on the way, and every
-// way in which that fails. What the caller is told comes in time, and says no more went wrong than did.
+// Every call to the tenant's object on the way fails in every way. The caller gets an answer in time, which says no
+// more than what failed.
 
 import { env, exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
@@ -36,7 +36,7 @@ function faulty(steps: string[], at?: string, fault: ObjectFault = "hangs"): Env
   return { ...working, TenantObject: { getByName } as never };
 }
 
-interface Asked {
+interface UpstreamRequest {
   readonly method: string;
   readonly params: object;
 }
@@ -57,7 +57,7 @@ async function scene(what: "call" | "read", name: string) {
   await setSecret();
   const key = await createKey();
   await policy.addKey({ id: key.id, hash: key.hash, name: "k", scopes: null, profile: null, expires: null }, ANN);
-  const ask = async (at: Env, { method, params }: Asked) => {
+  const ask = async (at: Env, { method, params }: UpstreamRequest) => {
     const sent = { jsonrpc: "2.0", id: 5, method, params };
     const authorization = `Bearer ${key.token}`;
     const response = await sendTo(worker, `${id}/brief`, { message: sent, headers: { authorization }, at });
@@ -68,21 +68,24 @@ async function scene(what: "call" | "read", name: string) {
   const call = { method: "tools/call", params: { name, arguments: {} } };
   const { text } = await ask(working, call);
   const uri = /tenantry:\/\/results\/[0-9a-f-]+/.exec(text)?.[0];
-  const asked = what === "call" ? call : { method: "resources/read", params: { uri } };
+  const request = what === "call" ? call : { method: "resources/read", params: { uri } };
   return async (at: Env) => {
     // A new version of the policy, so that the secret is asked for again.
     await setSecret();
     await scheduler.wait(400);
-    return Promise.race([ask(at, asked), scheduler.wait(20_000).then(() => ({ status: 0, text: "nothing in 20 s" }))]);
+    return Promise.race([
+      ask(at, request),
+      scheduler.wait(20_000).then(() => ({ status: 0, text: "nothing in 20 s" })),
+    ]);
   };
 }
 
 /** What goes on beside may have asked before for what is to fail here: then the request did not need it, and is made again. */
 async function whenMissed(ask: Awaited<ReturnType<typeof scene>>, step: string, fault: ObjectFault) {
   for (;;) {
-    const asked: string[] = [];
-    const answered = await ask(faulty(asked, step, fault));
-    if (asked.includes(step)) return answered;
+    const requests: string[] = [];
+    const answered = await ask(faulty(requests, step, fault));
+    if (requests.includes(step)) return answered;
   }
 }
 

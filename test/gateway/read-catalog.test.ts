@@ -1,5 +1,3 @@
-// What is read of an upstream that lists as it likes: everything, or what is left out with its reason.
-
 import { describe, expect, it } from "vitest";
 import {
   causesOfGaps,
@@ -18,13 +16,13 @@ type Answer = (params: Record<string, unknown>) => object | string;
 
 /** An upstream that answers these methods; a text is the JSON of the result as it stands. */
 function upstream(answers: Readonly<Record<string, Answer>>, capabilities: object = { tools: {} }) {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const link: UpstreamLink = {
     transport: "2026",
     revision: "2026-07-28",
     capabilities: capabilities as UpstreamLink["capabilities"],
     request: async ({ method, params }) => {
-      asked.push(method);
+      requests.push(method);
       const answer = answers[method]?.(params);
       const body = typeof answer === "string" ? answer : JSON.stringify(answer);
       const error = '"error":{"code":-32601,"message":"Method not found"}';
@@ -37,7 +35,7 @@ function upstream(answers: Readonly<Record<string, Answer>>, capabilities: objec
     },
     close: async () => {},
   };
-  return { link, asked };
+  return { link, requests };
 }
 
 const tool = (name: string, more: object = {}) => ({ name, inputSchema: { type: "object" }, ...more });
@@ -57,10 +55,10 @@ const pagesOf =
 
 describe("the catalog of an upstream", () => {
   it("has every list to its last page, and asks for no list that the upstream does not declare", async () => {
-    const { link, asked } = upstream({ "tools/list": pagesOf(700) });
+    const { link, requests } = upstream({ "tools/list": pagesOf(700) });
     const catalog = await read(link);
     expect(names(catalog.texts.tools)).toHaveLength(700);
-    expect(asked).toEqual(["tools/list", "tools/list", "tools/list"]);
+    expect(requests).toEqual(["tools/list", "tools/list", "tools/list"]);
     expect(describeGaps(catalog)).toBeUndefined();
     expect(causesOfGaps(catalog)).toEqual([]);
   });
@@ -120,10 +118,10 @@ describe("the catalog of an upstream", () => {
   });
 
   it("ends at a thousand definitions, and says so", async () => {
-    const { link, asked } = upstream({ "tools/list": pagesOf(10_000) }, { tools: {}, prompts: {} });
+    const { link, requests } = upstream({ "tools/list": pagesOf(10_000) }, { tools: {}, prompts: {} });
     const catalog = await read(link);
     expect(catalog.texts.tools).toHaveLength(1000);
-    expect(asked).toHaveLength(5);
+    expect(requests).toHaveLength(5);
     expect(describeGaps(catalog)).toBe("it lists more than 1000 definitions; the first 1000 are here");
     expect(causesOfGaps(catalog)).toEqual([{ code: "too-much" }]);
     expect(causesOfGaps({ ...catalog, waiting: 3 })).toEqual([{ code: "too-much" }, { code: "waiting" }]);
@@ -172,20 +170,20 @@ describe("the catalog of an upstream", () => {
   ])("ends where %s definitions are left out, and says so", async (_what, count, size) => {
     const bad = Array.from({ length: count }, () => ({ description: "x".repeat(size) }));
     const answer: Answer = ({ cursor = 0 }) => ({ tools: bad, nextCursor: String(Number(cursor) + 1) });
-    const { link, asked } = upstream({ "tools/list": answer });
+    const { link, requests } = upstream({ "tools/list": answer });
     const caps = { definitions: 10, bytes: 2000, pages: 200 };
     expect(describeGaps(await read(link, caps))).toMatch(/^it lists more than it is read to/);
-    expect(asked.length).toBeLessThan(8);
+    expect(requests.length).toBeLessThan(8);
   });
 
   it.each([
     ["1e400", Number.MAX_SAFE_INTEGER],
     ["0.5", 0],
     ["1500.7", 1500],
-  ])("may be kept for %s ms, which is a whole number", async (ttlMs, kept) => {
+  ])("may be kept for %s ms, which is a whole number", async (ttlMs, count) => {
     const { link } = upstream({ "tools/list": () => `{"tools":[],"ttlMs":${ttlMs},"cacheScope":"public"}` });
     const catalog = await read(link);
-    expect(catalog.cache?.ttlMs).toBe(kept);
+    expect(catalog.cache?.ttlMs).toBe(count);
     expect(decodeCatalog(encodeCatalog(catalog), "c1")).toEqual(catalog);
   });
 
@@ -198,9 +196,9 @@ describe("the catalog of an upstream", () => {
     ],
     ["never ends", ({ cursor }) => ({ tools: [], nextCursor: `${String(cursor)}x` }), /more than 200 pages/],
   ])("ends where a cursor %s, and says so", async (_how, answer, why) => {
-    const { link, asked } = upstream({ "tools/list": answer });
+    const { link, requests } = upstream({ "tools/list": answer });
     expect(describeGaps(await read(link))).toMatch(why);
-    expect(asked.length).toBeLessThanOrEqual(200);
+    expect(requests.length).toBeLessThanOrEqual(200);
   });
 
   it("ends after as many pages as the Worker's author allows for all lists together, and says so", async () => {
@@ -210,11 +208,11 @@ describe("the catalog of an upstream", () => {
     const short = await read(two.link, limitsWithTotalPages(2));
     expect(names(short.texts.tools)).toHaveLength(500);
     expect(describeGaps(short)).toBe("it lists more than 2 pages, the most that are read; the first 500 are here");
-    expect(two.asked).toEqual(["tools/list", "tools/list"]);
+    expect(two.requests).toEqual(["tools/list", "tools/list"]);
     const withoutPrompts = await read(three.link, limitsWithTotalPages(3));
     expect(names(withoutPrompts.texts.tools)).toHaveLength(700);
     expect(describeGaps(withoutPrompts)).toMatch(/more than 3 pages/);
-    expect(three.asked).toHaveLength(3);
+    expect(three.requests).toHaveLength(3);
     const whole = await read(four.link, limitsWithTotalPages(4));
     expect(names(whole.texts.prompts)).toEqual(["say"]);
     expect(describeGaps(whole)).toBeUndefined();

@@ -1,6 +1,3 @@
-// What operators are told of an upstream beside why it could not be read: where a redirect led, a host and nothing else of it, or
-// the server's words.
-
 import { expect, it } from "vitest";
 import { causeOf, operatorDetail } from "../../src/gateway/read-failure.ts";
 import type { Fault } from "../../src/mcp-client/fault.ts";
@@ -26,12 +23,12 @@ it.each([
   ["data:text/html,x", undefined],
   ["ftp://files.example/", undefined],
   [undefined, undefined],
-])("operators are told of a redirect to %s as %s", (location, told) => {
+])("operators see a redirect to %s as %s", (location, told) => {
   const detail = told === undefined ? undefined : `it leads to ${told}`;
   expect(operatorDetail(redirect(location), ["KEY-12345678", "e"])).toBe(detail);
 });
 
-it("operators are told the words of an HTTP error in one line", () => {
+it("operators see the text of an HTTP error in one line", () => {
   const fault: Fault = {
     kind: "status",
     http: { status: 500, contentType: "" },
@@ -42,7 +39,7 @@ it("operators are told the words of an HTTP error in one line", () => {
   expect(operatorDetail({ ...fault, reason: undefined }, [])).toBeUndefined();
 });
 
-it("operators are told nothing more of other faults", () => {
+it("operators see nothing more of other faults", () => {
   expect(operatorDetail({ kind: "cancelled", sent: "no" }, [])).toBeUndefined();
 });
 

@@ -1,5 +1,4 @@
-// Reading an upstream, with every call that it makes to an object or to KV failing once: before anything was done, and
-// after, when only the answer is lost. Whatever is left, the next reading puts right, and nothing says what is not so.
+// Every call to an object or to KV during a refresh fails once, before its effect and after it.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
@@ -115,7 +114,7 @@ describe.each(["auto", "review"] as const)("with trust %s", (trust) => {
   for (const isAway of [false, true]) {
     const what = isAway ? "an upstream that cannot be read" : "an upstream that is read";
     it(
-      `${what} is what it is said to be, whichever step fails, and after the next reading nothing is left of it`,
+      `${what} has its stated outcome, whichever step fails, and the next refresh clears it`,
       { timeout: 30_000 },
       async () => {
         const first = await sceneOf(isAway ? upstreamAt(away) : workerAt(working), trust);
@@ -154,7 +153,7 @@ function away(): never {
   throw new TypeError("Network connection lost.");
 }
 
-it("an upstream is listed, or named as one that cannot be read, where KV takes nothing at all", async () => {
+it("an upstream is listed, or named as unreadable, if every write to KV fails", async () => {
   const kvIsAway: Fault = (step) => (step.startsWith("KV") ? "before" : undefined);
   const read = await sceneOf(workerAt(working), "auto");
   await read.refresh(kvIsAway);
@@ -206,9 +205,9 @@ it("an upstream whose access token is refused late takes no more time, and is no
     return own ?? new AbortController().signal;
   });
   onTestFinished(() => timeout.mockRestore());
-  let asked = 0;
+  let requestCount = 0;
   const url = upstreamAt(() => {
-    asked += 1;
+    requestCount += 1;
     return new Response(null, { status: 401 });
   });
   let tokens = 0;
@@ -228,7 +227,7 @@ it("an upstream whose access token is refused late takes no more time, and is no
   const scene = await sceneOf(url, "auto", { ...NOTHING_SENT, grant });
   await scene.refresh();
   // The probe, and `initialize` of what may be an older server.
-  expect([tokens, asked]).toEqual([2, 2]);
+  expect([tokens, requestCount]).toEqual([2, 2]);
   expect(await stateOf(scene)).toMatchObject({ ...FRESH, isFailing: true, hasNote: true });
 });
 
@@ -239,23 +238,20 @@ describe("what is written to KV", () => {
   });
   const putsOf = (steps: readonly string[]) => steps.filter((step) => step.startsWith("KV put")).length;
 
-  it.each(["auto", "review"] as const)(
-    "is a catalog that changed, under %s, and none that is as it was",
-    async (trust) => {
-      let now = working;
-      const scene = await sceneOf(
-        upstreamAt((request) => now.fetch(request, env, createExecutionContext())),
-        trust,
-      );
-      const puts: number[] = [];
-      for (const worker of [working, working, working, more, more]) {
-        now = worker;
-        puts.push(putsOf(await scene.refresh()));
-      }
-      // Under review the catalog changes by what waits: one definition instead of two.
-      expect(puts).toEqual([1, 0, 0, 1, 0]);
-    },
-  );
+  it.each(["auto", "review"] as const)("is a changed catalog, under %s, and no unchanged one", async (trust) => {
+    let now = working;
+    const scene = await sceneOf(
+      upstreamAt((request) => now.fetch(request, env, createExecutionContext())),
+      trust,
+    );
+    const puts: number[] = [];
+    for (const worker of [working, working, working, more, more]) {
+      now = worker;
+      puts.push(putsOf(await scene.refresh()));
+    }
+    // Under review the catalog changes by what waits: one definition instead of two.
+    expect(puts).toEqual([1, 0, 0, 1, 0]);
+  });
 
   it("is the reason why an upstream cannot be read, once", async () => {
     const scene = await sceneOf(upstreamAt(away), "auto");

@@ -1,6 +1,3 @@
-// When an isolate asks which upstreams are due: no more often than it must, whatever the authority's clock says, and what
-// it was told to read it reads, whatever else goes wrong.
-
 import { expect, it } from "vitest";
 import type { RefreshContext } from "../../src/deployment/deployment.ts";
 import { refreshDueUpstreams } from "../../src/gateway/refresh-scheduler.ts";
@@ -11,9 +8,9 @@ const headers = { "x-key": "{{secret:KEY}}" };
 
 /** A tenant with one upstream, and a section of one that it has no more. */
 function scene(call: TenantStub["call"]) {
-  const told: unknown[] = [];
+  const notifications: unknown[] = [];
   const read: string[] = [];
-  const ground: RefreshContext = {
+  const context: RefreshContext = {
     tenant: "t",
     placement: DEFAULT_PLACEMENT,
     created: "",
@@ -28,51 +25,51 @@ function scene(call: TenantStub["call"]) {
       read.push(name);
       throw new Error("the secret is elsewhere");
     },
-    onError: (error) => void told.push(error),
+    onError: (error) => void notifications.push(error),
   };
-  return { ground, told, read };
+  return { context, notifications, read };
 }
 
 it.each([-3_600_000, -5000, 0])(
-  "an isolate asks again a second later at the soonest, where it is told %i ms",
+  "an isolate asks again after a second at the soonest, if the object says %i ms",
   async (ms) => {
-    const { ground } = scene(async (method) =>
+    const { context } = scene(async (method) =>
       method === "gateway.claimDue"
         ? { claimed: [], nextAt: Date.now() + ms, isCurrent: true }
         : { state: "unchanged" },
     );
     const now = Date.now();
-    expect(await refreshDueUpstreams(ground, {})).toBeGreaterThanOrEqual(now + 1000);
+    expect(await refreshDueUpstreams(context, {})).toBeGreaterThanOrEqual(now + 1000);
   },
 );
 
 it("an isolate reads what it claimed though removed upstreams cannot be cleared up", async () => {
-  let asked = 0;
-  const { ground, read, told } = scene(async (method) => {
+  let requestCount = 0;
+  const { context, read, notifications } = scene(async (method) => {
     if (method === "sections.remove") throw new Error("Network connection lost.");
-    asked += 1;
-    return { claimed: asked === 1 ? ["up"] : [], nextAt: Date.now() + 60_000, isCurrent: true };
+    requestCount += 1;
+    return { claimed: requestCount === 1 ? ["up"] : [], nextAt: Date.now() + 60_000, isCurrent: true };
   });
-  await refreshDueUpstreams(ground, {});
+  await refreshDueUpstreams(context, {});
   expect(read).toEqual(["KEY"]);
-  expect(told.map(String)).toContain("Error: Network connection lost.");
+  expect(notifications.map(String)).toContain("Error: Network connection lost.");
 });
 
-it("an isolate clears up again soon where that failed, though nothing is due", async () => {
-  const { ground } = scene(async (method) => {
+it("an isolate soon retries a failed cleanup, although nothing is due", async () => {
+  const { context } = scene(async (method) => {
     if (method === "sections.remove") throw new Error("Network connection lost.");
     return { claimed: [], nextAt: Infinity, isCurrent: true };
   });
-  expect(await refreshDueUpstreams(ground, {})).toBeLessThan(Date.now() + 60_000);
+  expect(await refreshDueUpstreams(context, {})).toBeLessThan(Date.now() + 60_000);
 });
 
 it("an isolate reads what it claimed while clearing up is not answered", async () => {
-  let asked = 0;
-  const { ground, read } = scene(async (method) => {
+  let requestCount = 0;
+  const { context, read } = scene(async (method) => {
     if (method === "sections.remove") return new Promise(() => {});
-    asked += 1;
-    return { claimed: asked === 1 ? ["up"] : [], nextAt: Date.now() + 60_000, isCurrent: true };
+    requestCount += 1;
+    return { claimed: requestCount === 1 ? ["up"] : [], nextAt: Date.now() + 60_000, isCurrent: true };
   });
-  void refreshDueUpstreams(ground, {});
+  void refreshDueUpstreams(context, {});
   await expect.poll(() => read).toEqual(["KEY"]);
 });

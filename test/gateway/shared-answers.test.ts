@@ -1,5 +1,4 @@
-// What an upstream says that anybody may be shown: anybody who may ask the upstream. Whoever asks here has the upstream's
-// answer through a view, so what stands between them must not keep it for others.
+// An upstream's answers that are public among its own callers are not public here: a view stands between.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -31,7 +30,7 @@ const RESULTS: Json = {
   "resources/templates/list": { resourceTemplates: [{ uriTemplate: "up://of/{what}", name: "of" }] },
   "resources/read": { contents: [{ uri: "up://a", text: '"cacheScope":"public"' }] },
 };
-const ASKED: readonly (readonly [where: "mcp" | "gateway", method: string, params: Json])[] = [
+const REQUESTS: readonly (readonly [where: "mcp" | "gateway", method: string, params: Json])[] = [
   ...Object.keys(RESULTS).map(
     (method) => ["gateway", method, method === "resources/read" ? { uri: "up://a" } : {}] as const,
   ),
@@ -85,16 +84,16 @@ describe("an answer that an upstream marks as public", () => {
     ["a key with scopes, where others see more", "open", "scoped", "private"],
     ["a key that sees what everybody sees", "open", "whole", "public"],
     ["everybody", "open", undefined, "public"],
-  ] as const)("has the right cacheScope for %s, whatever is asked", async (_whom, mode, key, cacheScope) => {
+  ] as const)("has the right cacheScope for %s, for every method", async (_whom, mode, key, cacheScope) => {
     const { ask, keys } = await serve(mode);
-    for (const [where, method, params] of ASKED) {
+    for (const [where, method, params] of REQUESTS) {
       const { result } = await ask(key && keys[key], where, method, params);
       expect(result, `${where} ${method}`).toEqual({ ...STAMPS, ...(RESULTS[method] as Json), cacheScope });
     }
   });
 });
 
-describe("a text that says for whom it is", () => {
+describe("a text for one caller", () => {
   it.each([
     ['{"cacheScope":"public"}', '{"cacheScope":"private"}'],
     ['{ "cacheScope" : "public" , "a": [1.0] }', '{ "cacheScope" : "private" , "a": [1.0] }'],

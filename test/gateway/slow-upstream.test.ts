@@ -1,6 +1,3 @@
-// What becomes of a call while its upstream says nothing: no timer of the call's own waits for that, and nobody else is
-// there who could look.
-
 import { expect, it, vi } from "vitest";
 import { createWorker, gateway } from "../../src/tenantry.ts";
 import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";

@@ -1,4 +1,4 @@
-// What reading an upstream costs in requests: as docs/gateway-calls.md says it, for plans that allow few of them.
+// The requests that a refresh costs, as docs/gateway-calls.md says, for plans with few subrequests.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -18,11 +18,11 @@ const LIST = { jsonrpc: "2.0", id: 1, method: "tools/list", params: {} };
 
 /** An upstream with so many tools, one on a page, and no resources; `heard` is all that leaves, with what DNS is asked. */
 function upstream(era: "2025" | "2026", tools = 3) {
-  const heard: string[] = [];
+  const requests: string[] = [];
   const answers = era === "2025" ? OF_2025 : OF_2026;
   const url = upstreamAt(async (request) => {
     if (request.method !== "POST") return new Response(null, { status: 204 });
-    const { id, method, params } = await request.json<Asked>();
+    const { id, method, params } = await request.json<UpstreamRequest>();
     if (id === undefined) return new Response(null, { status: 202 });
     const result = method === "tools/list" ? pageOf(Number(params?.cursor ?? 0), tools) : answers[method];
     const answer = result
@@ -33,19 +33,19 @@ function upstream(era: "2025" | "2026", tools = 3) {
   const { fetch: answering } = globalThis;
   vi.stubGlobal("fetch", async (input: Request | string, init?: RequestInit) => {
     const request = new Request(input, init);
-    heard.push(await nameOf(request.clone()));
+    requests.push(await nameOf(request.clone()));
     return answering(request);
   });
   onTestFinished(() => void vi.unstubAllGlobals());
-  return { url, heard };
+  return { url, requests };
 }
 
 async function nameOf(request: Request): Promise<string> {
   if (new URL(request.url).host === "cloudflare-dns.com") return "DNS";
-  return request.method === "POST" ? (await request.json<Asked>()).method : request.method;
+  return request.method === "POST" ? (await request.json<UpstreamRequest>()).method : request.method;
 }
 
-interface Asked {
+interface UpstreamRequest {
   readonly id?: number;
   readonly method: string;
   readonly params?: { readonly cursor?: string };
@@ -89,21 +89,21 @@ describe("reading an upstream", () => {
     ["auto", "2026", ["server/discover", ...PAGES]],
     ["auto", "2025", ["server/discover", "initialize", "notifications/initialized", ...PAGES, "DELETE"]],
   ] as const)(
-    "of era %s that speaks %s takes what it says and a request a page, and a list of it none",
-    async (era, speaks, asked) => {
-      const { url, heard } = upstream(speaks);
+    "of era %s that speaks %s costs the documented requests and one a page, and a list costs none",
+    async (era, speaks, request) => {
+      const { url, requests } = upstream(speaks);
       const { listed } = await readBy(worker, url, era);
-      await expect.poll(() => heard.filter((one) => one !== "DNS")).toEqual(asked);
+      await expect.poll(() => requests.filter((one) => one !== "DNS")).toEqual(request);
       // The name is looked up once for both kinds of address.
-      expect(heard.filter((one) => one === "DNS")).toHaveLength(2);
-      heard.length = 0;
+      expect(requests.filter((one) => one === "DNS")).toHaveLength(2);
+      requests.length = 0;
       await listed();
-      expect(heard).toEqual([]);
+      expect(requests).toEqual([]);
     },
   );
 
   it("stops after the pages that gateway({ pages }) allows, and lists say why", async () => {
-    const { url, heard } = upstream("2026", 10);
+    const { url, requests } = upstream("2026", 10);
     const document: TenantDocument = { mode: "open", upstreams: { up: { url } } };
     const { id, stub } = await servedTenant(document);
     const created = (await createRpcClient(stub, policyStore).tenantUid(false)) ?? "";
@@ -122,7 +122,10 @@ describe("reading an upstream", () => {
     };
     createWorker({ features: [gateway({ pages: 4 })] });
     await new UpstreamRefreshes(createExecutionContext() as never, env).refresh(order);
-    expect(heard.filter((one) => one !== "DNS")).toEqual(["server/discover", ...Array<string>(4).fill("tools/list")]);
+    expect(requests.filter((one) => one !== "DNS")).toEqual([
+      "server/discover",
+      ...Array<string>(4).fill("tools/list"),
+    ]);
     const text = await (await sendTo(worker, id, { message: LIST })).text();
     expect(text).toContain("up__tool_3");
     expect(text).toContain("it lists more than 4 pages, the most that are read; the first 4 are here");

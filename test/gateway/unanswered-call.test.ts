@@ -1,5 +1,4 @@
-// A call that finds no connection has its upstream read soon: who looks after upstreams sees in lists, in the state and in
-// the log that it is gone, and not only when it would have been read anyway.
+// A call without a connection marks its upstream for a refresh, so that lists, state and log show the outage soon.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -34,7 +33,7 @@ async function tenantWithUpstream() {
   return { up, list, call, sql, dueAt };
 }
 
-it("an upstream is known to be gone soon after a call found nobody there", async () => {
+it("an upstream is shown as unreachable soon after a call could not connect", async () => {
   const { up, list, call, dueAt } = await tenantWithUpstream();
   expect(await dueAt()).toBeGreaterThan(Date.now() + 60_000);
   up.isGone = true;

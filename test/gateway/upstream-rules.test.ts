@@ -1,5 +1,3 @@
-// What an upstream in a document must be, with the field and the rule of what is refused.
-
 import { describe, expect, it } from "vitest";
 import { findBrokenUpstreams } from "../../src/gateway/upstream-rules.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";

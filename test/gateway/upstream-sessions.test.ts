@@ -1,5 +1,3 @@
-// Whose sessions at upstreams an isolate lets go of when it holds as many as it may.
-
 import { describe, expect, it } from "vitest";
 import { acquireLink, type PooledSessionOwner } from "../../src/gateway/sessions/session-pool.ts";
 import { SYSTEM_CLOCK } from "../../src/mcp-client/clock.ts";
@@ -58,7 +56,7 @@ function upstream({ instructions = "", capabilities = {} } = {}) {
 const LONG = "x".repeat(10_000);
 
 describe("sessions at upstreams", () => {
-  it("take little memory, however much both sides said of themselves", async () => {
+  it("take little memory, however long both initialize messages are", async () => {
     const { heldOf } = upstream({ instructions: LONG, capabilities: { experimental: { [LONG]: {} } } });
     expect(await heldOf()).toContain('"session":{"id":"s1"');
     expect((await heldOf()).length).toBeLessThan(2000);

@@ -1,5 +1,4 @@
-// The gateway says to every client that it completes, whichever upstreams a tenant has: one that does not is no error of the
-// client's, and is not asked.
+// The gateway declares completions for all upstreams; an upstream without them is not asked.
 
 import { describe, expect, it } from "vitest";
 import { createWorker, gateway } from "../../src/tenantry.ts";
@@ -13,7 +12,7 @@ const PROMPT = { name: "greet", arguments: [{ name: "who" }] };
 const TEMPLATE = { name: "item", uriTemplate: "item://{id}" };
 
 /** Of era 2025, without sessions: who asks it to complete is refused as by a server that has no such method. */
-function upstream(protocolVersion: string, capabilities: Json, asked: string[]): string {
+function upstream(protocolVersion: string, capabilities: Json, requests: string[]): string {
   const answers: Readonly<Record<string, Json>> = {
     initialize: { protocolVersion, capabilities, serverInfo: { name: "old", version: "1" } },
     "prompts/list": { prompts: [PROMPT] },
@@ -23,7 +22,7 @@ function upstream(protocolVersion: string, capabilities: Json, asked: string[]):
   return upstreamAt(async (request) => {
     if (request.method !== "POST") return new Response(null, { status: 405 });
     const { id, method } = (await request.json()) as { id?: unknown; method: string };
-    asked.push(method);
+    requests.push(method);
     if (id === undefined) return new Response(null, { status: 202 });
     const result = answers[method];
     const error = { code: method === "completion/complete" ? -32603 : -32601, message: "Not implemented" };
@@ -51,20 +50,20 @@ const REFS = [
 
 describe("an upstream that completes nothing", () => {
   it.each(REFS)("gives no values, and is not asked ($ref.type)", async (asking) => {
-    const asked: string[] = [];
-    const id = await tenantOf(upstream("2025-11-25", { prompts: {}, resources: {} }, asked));
+    const requests: string[] = [];
+    const id = await tenantOf(upstream("2025-11-25", { prompts: {}, resources: {} }, requests));
     expect(await ask(id, "completion/complete", asking)).toMatchObject({ result: { completion: { values: [] } } });
-    expect(asked).not.toContain("completion/complete");
+    expect(requests).not.toContain("completion/complete");
   });
 
   it.each([
     ["declares completions", "2025-11-25", { completions: {} }],
     ["is of a revision that has no word for them", "2024-11-05", {}],
   ])("is asked where it %s", async (_what, revision, more) => {
-    const asked: string[] = [];
-    const id = await tenantOf(upstream(revision, { prompts: {}, resources: {}, ...more }, asked));
+    const requests: string[] = [];
+    const id = await tenantOf(upstream(revision, { prompts: {}, resources: {}, ...more }, requests));
     const [first] = REFS;
     expect(await ask(id, "completion/complete", first)).toHaveProperty("error.code", -32603);
-    expect(asked).toContain("completion/complete");
+    expect(requests).toContain("completion/complete");
   });
 });

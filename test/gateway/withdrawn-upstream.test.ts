@@ -1,5 +1,4 @@
-// What was taken away while an upstream let a call wait: whatever the call asks for, and whatever was taken away, the
-// upstream is asked for nothing more. A server that must not hear anything any more can be slow on purpose.
+// A server that must not get a request any more can be slow on purpose: access is withdrawn during each kind of wait.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -37,7 +36,7 @@ const RESULTS: Json = {
 const WHAT = { argument: { name: "what", value: "w" } };
 
 /** Each way to ask this upstream for something, by way of `/mcp` and of `/gateway`. */
-const ASKED: readonly (readonly [where: "mcp" | "gateway", method: string, params: Json])[] = [
+const REQUESTS: readonly (readonly [where: "mcp" | "gateway", method: string, params: Json])[] = [
   ["mcp", "tools/call", { name: "up__go", arguments: {} }],
   ["mcp", "prompts/get", { name: "up__say" }],
   ["mcp", "resources/read", { uri: "up://listed" }],
@@ -57,19 +56,19 @@ const ASKED: readonly (readonly [where: "mcp" | "gateway", method: string, param
   ["gateway", "ping", {}],
 ];
 
-interface World {
+interface UpstreamSetup {
   readonly tenant: FreshTenant;
   readonly key: { readonly id: string; readonly token: string };
   readonly document: TenantDocument;
   /** Of what is asked as it was when the world began. */
-  readonly heard: string[];
+  readonly requests: string[];
   readonly send: (where: "mcp" | "gateway", method: string, params: Json) => Promise<string>;
   /** Sessions do not begin before the function that it gives is called; `begun`: all that is asked waits for one. */
   readonly hold: () => { readonly begun: Promise<void>; readonly go: () => void };
 }
 
-async function world(): Promise<World> {
-  const heard: string[] = [];
+async function setup(): Promise<UpstreamSetup> {
+  const requests: string[] = [];
   let waiting: { begun: () => unknown; go: Promise<void> } | undefined;
   const url = upstreamAt(async (request) => {
     if (request.method !== "POST") return new Response(null, { status: 405 });
@@ -80,7 +79,7 @@ async function world(): Promise<World> {
     }
     if (id === undefined) return new Response(null, { status: 202 });
     // What it lists is read anew where it is sent other headers.
-    if (!request.headers.has("x-other")) heard.push(method);
+    if (!request.headers.has("x-other")) requests.push(method);
     return Response.json({
       jsonrpc: "2.0",
       id,
@@ -98,7 +97,7 @@ async function world(): Promise<World> {
     { id, hash, name: "k", scopes: null, profile: null, expires: null },
     ACTOR,
   );
-  const send: World["send"] = async (where, method, params) => {
+  const send: UpstreamSetup["send"] = async (where, method, params) => {
     const message = { jsonrpc: "2.0", id: 1, method, params, ...(where === "gateway" && { server_id: "up" }) };
     const headers = {
       "content-type": "application/json",
@@ -113,14 +112,14 @@ async function world(): Promise<World> {
   const hold = () => {
     const begun = Promise.withResolvers<void>();
     const go = Promise.withResolvers<void>();
-    let left = ASKED.length;
+    let left = REQUESTS.length;
     waiting = { begun: () => (left -= 1) === 0 && begun.resolve(), go: go.promise };
     return { begun: begun.promise, go: go.resolve };
   };
-  return { tenant, key: { id, token }, document, heard, send, hold };
+  return { tenant, key: { id, token }, document, requests, send, hold };
 }
 
-async function write({ tenant, document }: World, upstream: Json | undefined): Promise<void> {
+async function write({ tenant, document }: UpstreamSetup, upstream: Json | undefined): Promise<void> {
   const policy = createRpcClient(tenant.stub, policyStore);
   const { up } = document.upstreams ?? {};
   const upstreams = upstream && up ? { up: { ...up, ...upstream } } : {};
@@ -137,12 +136,12 @@ async function write({ tenant, document }: World, upstream: Json | undefined): P
 }
 
 /** What was acknowledged last holds in every isolate. */
-async function inForce({ tenant }: World): Promise<void> {
+async function inForce({ tenant }: UpstreamSetup): Promise<void> {
   const at = Date.now() + (await createRpcClient(tenant.stub, policyStore).leftMs());
   await expect.poll(() => Date.now()).toBeGreaterThan(at);
 }
 
-const WITHDRAWN: Readonly<Record<string, (of: World) => Promise<unknown>>> = {
+const WITHDRAWN: Readonly<Record<string, (of: UpstreamSetup) => Promise<unknown>>> = {
   "the upstream is removed": (of) => write(of, undefined),
   "the upstream is switched off": (of) => write(of, { enabled: false }),
   "the upstream is moved": (of) => write(of, { url: "https://elsewhere.example.com/mcp" }),
@@ -159,31 +158,32 @@ const WITHDRAWN: Readonly<Record<string, (of: World) => Promise<unknown>>> = {
 
 describe.each(Object.entries(WITHDRAWN))("while a session begins, %s", { timeout: 60_000 }, (_what, withdraw) => {
   it("a call asks the upstream for nothing more", async () => {
-    const of = await world();
-    of.heard.length = 0;
+    const of = await setup();
+    of.requests.length = 0;
     const { begun, go } = of.hold();
-    const answers = ASKED.map(([where, method, params]) => of.send(where, method, params));
+    const answers = REQUESTS.map(([where, method, params]) => of.send(where, method, params));
     await begun;
     await withdraw(of);
     await inForce(of);
     go();
-    const told = await Promise.all(answers);
-    expect(of.heard.filter((method) => method !== "initialize")).toEqual([]);
-    for (const [at, [where, method]] of ASKED.entries()) expect(told[at], `${where} ${method}`).toContain('"error"');
+    const notifications = await Promise.all(answers);
+    expect(of.requests.filter((method) => method !== "initialize")).toEqual([]);
+    for (const [at, [where, method]] of REQUESTS.entries())
+      expect(notifications[at], `${where} ${method}`).toContain('"error"');
   });
 });
 
 it("calls go on where nothing was taken away while a session began", async () => {
-  const of = await world();
-  of.heard.length = 0;
+  const of = await setup();
+  of.requests.length = 0;
   const { begun, go } = of.hold();
-  const answers = ASKED.map(([where, method, params]) => of.send(where, method, params));
+  const answers = REQUESTS.map(([where, method, params]) => of.send(where, method, params));
   await begun;
   await write(of, { timeoutMs: 30_000 });
   await inForce(of);
   go();
   for (const answer of await Promise.all(answers)) expect(answer).toContain('"result"');
-  expect(of.heard.filter((method) => method !== "initialize").toSorted()).toEqual(
-    ASKED.map(([, method]) => method).toSorted(),
+  expect(of.requests.filter((method) => method !== "initialize").toSorted()).toEqual(
+    REQUESTS.map(([, method]) => method).toSorted(),
   );
 });

@@ -1,5 +1,4 @@
-// What counts towards a limit counts at /gateway as it does at /mcp: each message, each call of a tool under whatever name,
-// and what is no message at all.
+// /gateway counts messages and calls as /mcp does.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";

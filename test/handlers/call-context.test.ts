@@ -1,5 +1,3 @@
-// `ctx`: what a handler may use, and that it is its own tenant's.
-
 import { describe, expect, it, vi } from "vitest";
 import { CallContext } from "../../src/handlers/call-context.ts";
 import type { RequestScope } from "../../src/handlers/request-scope.ts";
@@ -11,15 +9,15 @@ import { LATEST_2025 } from "../../src/protocol/revisions.ts";
 import type { McpRequest, SessionPort } from "../../src/protocol/mcp-request.ts";
 import { REVISION_FEATURES } from "../../src/protocol/revisions.ts";
 import type { LogLevel } from "../../src/protocol/meta.ts";
-import { callOf, hostOf, RecordingSink } from "../support/workerd/calls.ts";
+import { callOf, requestScopeOf, RecordingSink } from "../support/workerd/calls.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 
-function contextOf(about: { call?: Partial<McpRequest>; host?: Partial<RequestScope>; name?: string } = {}) {
+function contextOf(about: { call?: Partial<McpRequest>; requestScope?: Partial<RequestScope>; name?: string } = {}) {
   const sink = new RecordingSink();
-  const host = hostOf(freshTenant(), about.host);
+  const requestScope = requestScopeOf(freshTenant(), about.requestScope);
   const ctx = new CallContext(
     callOf({ sink, ...about.call }),
-    host,
+    requestScope,
     new StreamElicitor({ revision: LATEST_2025, capabilities: {} }, undefined),
     about.name ?? "tool",
   );
@@ -28,7 +26,7 @@ function contextOf(about: { call?: Partial<McpRequest>; host?: Partial<RequestSc
 
 describe("secret", () => {
   const env = { ACME__KEY: "of acme", ACME_CORP__KEY: "of acme-corp", ACME__BINDING: {}, KEY: "of the Worker" };
-  const of = (id: string) => contextOf({ host: { env, tenant: id } }).ctx;
+  const of = (id: string) => contextOf({ requestScope: { env, tenant: id } }).ctx;
 
   it("is the tenant's own", async () => {
     expect(await of("acme").secret("key")).toBe("of acme");
@@ -56,18 +54,18 @@ describe("config", () => {
     prompts: [],
     resources: [],
   };
-  const sight = createView(createTenantCatalog(catalog, createManagedTenant("acme"), { policy, version: 1 }), {
+  const access = createView(createTenantCatalog(catalog, createManagedTenant("acme"), { policy, version: 1 }), {
     profile: null,
     scopes: undefined,
   });
-  const host = { access: sight };
+  const requestScope = { access };
 
   it("is what the tenant says for this tool", () => {
-    expect(contextOf({ host }).ctx.config).toEqual({ limit: 3 });
+    expect(contextOf({ requestScope }).ctx.config).toEqual({ limit: 3 });
   });
 
   it.each(["other", "constructor", "__proto__", "toString"])("is nothing for a tool called %s", (name) => {
-    expect(contextOf({ host, name }).ctx.config).toBeUndefined();
+    expect(contextOf({ requestScope, name }).ctx.config).toBeUndefined();
   });
 });
 
@@ -87,7 +85,7 @@ describe("the request", () => {
   });
 
   it("shows its headers without what proves who calls and what is ours", () => {
-    const { ctx } = contextOf({ host: { headers } });
+    const { ctx } = contextOf({ requestScope: { headers } });
     expect([...ctx.request.headers].map(([name]) => name)).toEqual([
       "accept-language",
       "user-agent",
@@ -101,19 +99,19 @@ describe("the request", () => {
     "X-Forwarded-Authorization x-authorization authentication-info x-auth-key x-api_key apikey x-access-credential x-passwd x-jwt-assertion X-Goog-IAP-JWT-Assertion".split(
       " ",
     ),
-  )("does not show %s, whoever between us and the client wrote it", (name) => {
-    const { ctx } = contextOf({ host: { headers: new Headers({ [name]: "x", "idempotency-key": "1" }) } });
+  )("does not show %s, whichever proxy wrote it", (name) => {
+    const { ctx } = contextOf({ requestScope: { headers: new Headers({ [name]: "x", "idempotency-key": "1" }) } });
     expect([...ctx.request.headers]).toEqual([["idempotency-key", "1"]]);
   });
 
-  it("has none where a stored call runs anew", () => {
-    expect([...contextOf({ host: { headers: new Headers({ "tenantry-hops": "1" }) } }).ctx.request.headers]).toEqual(
-      [],
-    );
+  it("has none where a stored call runs again", () => {
+    expect([
+      ...contextOf({ requestScope: { headers: new Headers({ "tenantry-hops": "1" }) } }).ctx.request.headers,
+    ]).toEqual([]);
   });
 
   it("has the id that is in the logs", () => {
-    expect(contextOf({ host: { requestId: "ray" } }).ctx.requestId).toBe("ray");
+    expect(contextOf({ requestScope: { requestId: "ray" } }).ctx.requestId).toBe("ray");
   });
 
   it("has what its client wrote into _meta, without what is the protocol's", () => {
@@ -143,17 +141,17 @@ describe("the client", () => {
 });
 
 describe("waitUntil", () => {
-  it("keeps the way out open for what it was given, and tells the operator of its fault", async () => {
+  it("keeps `fetch` open for its promise, and logs its error", async () => {
     const errors: unknown[] = [];
-    const kept: Promise<unknown>[] = [];
+    const pending: Promise<unknown>[] = [];
     const { ctx } = contextOf({
-      host: {
+      requestScope: {
         env: { OUTBOUND_RESOLVER: "off" },
         hooks: { onError: (...told) => errors.push(told) },
-        waitUntil: (work) => kept.push(work),
+        waitUntil: (work) => pending.push(work),
       },
     });
-    const door = vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response("late"));
+    const fetchMock = vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response("late"));
     await ctx.fetch("https://example.com/");
     const goOn = Promise.withResolvers<void>();
     const late = goOn.promise.then(async () => (await ctx.fetch("https://example.com/")).text());
@@ -163,15 +161,15 @@ describe("waitUntil", () => {
     ctx.close();
     goOn.resolve();
     expect(await late).toBe("late");
-    await Promise.all(kept);
+    await Promise.all(pending);
     await expect(ctx.fetch("https://example.com/")).rejects.toThrow("the call has ended");
-    door.mockRestore();
+    fetchMock.mockRestore();
     expect(errors).toEqual([[fault, expect.objectContaining({ name: "tool", requestId: "request-1" })]]);
   });
 });
 
 describe("progress", () => {
-  it("is sent in growing steps to who asked for it", () => {
+  it("is sent in growing steps to a caller with a token", () => {
     const { ctx, sink } = contextOf({ call: { progressToken: "t" } });
     for (const step of [0, 0, 1, 0.5, Number.NaN, 2]) ctx.progress(step, 2, "of two");
     expect(sink.sent.map(({ params }) => params.progress)).toEqual([0, 1, 2]);
@@ -181,7 +179,7 @@ describe("progress", () => {
     });
   });
 
-  it("is sent to nobody else, and 0 is a token", () => {
+  it("is not sent without a token, and 0 is a token", () => {
     const silent = contextOf();
     silent.ctx.progress(1);
     expect(silent.sink.sent).toEqual([]);
@@ -252,21 +250,21 @@ describe("signal", () => {
   });
 
   it("goes along with what is fetched through ctx, and so does one that the handler brings", async () => {
-    const asked: AbortSignal[] = [];
-    const door = vi.spyOn(globalThis, "fetch").mockImplementation(async (url, init) => {
-      asked.push(new Request(url, init).signal);
+    const signals: AbortSignal[] = [];
+    const fetchMock = vi.spyOn(globalThis, "fetch").mockImplementation(async (url, init) => {
+      signals.push(new Request(url, init).signal);
       return new Response();
     });
-    const { ctx } = contextOf({ host: { env: { OUTBOUND_RESOLVER: "off" } } });
+    const { ctx } = contextOf({ requestScope: { env: { OUTBOUND_RESOLVER: "off" } } });
     const own = new AbortController();
     await ctx.fetch("https://example.com/");
     await ctx.fetch("https://example.com/", { signal: own.signal });
-    const ended = () => asked.map(({ aborted }) => aborted);
+    const ended = () => signals.map(({ aborted }) => aborted);
     expect(ended()).toEqual([false, false]);
     own.abort();
     expect(ended()).toEqual([false, true]);
     ctx.abort(new Error("over"));
     expect(ended()).toEqual([true, true]);
-    door.mockRestore();
+    fetchMock.mockRestore();
   });
 });

@@ -1,19 +1,17 @@
-// What a person accepted comes to the handler as the author's schema reads it.
-
 import { expect, expectTypeOf, it } from "vitest";
 import * as z from "zod";
 import { CallContext } from "../../src/handlers/call-context.ts";
 import { ReplayElicitor } from "../../src/handlers/elicitor.ts";
 import type { Context } from "../../src/handlers/typed-context.ts";
-import { callOf, hostOf } from "../support/workerd/calls.ts";
+import { callOf, requestScopeOf } from "../support/workerd/calls.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 
 /** A handler's context in the run in which the answer has come. */
 function answeredWith(content: unknown): Context {
   const answers = { order: { action: "accept", content } };
   const claims = { claim: () => Promise.reject(new Error("none")), settle: () => Promise.resolve() };
-  const interview = new ReplayElicitor({ elicitation: {} }, undefined, answers, claims);
-  return new CallContext(callOf(), hostOf(freshTenant()), interview, "tool") as unknown as Context;
+  const elicitor = new ReplayElicitor({ elicitation: {} }, undefined, answers, claims);
+  return new CallContext(callOf(), requestScopeOf(freshTenant()), elicitor, "tool") as unknown as Context;
 }
 
 const order = z.object({
@@ -39,8 +37,8 @@ it("an answer has the defaults of a JSON Schema", async () => {
 });
 
 it("an answer that breaks a rule which JSON Schema cannot say is refused, and the client is told which", async () => {
-  const asked = answeredWith({ code: "B1" }).elicit("order", { message: "What?", schema: order });
-  await expect(asked).rejects.toMatchObject({
+  const question = answeredWith({ code: "B1" }).elicit("order", { message: "What?", schema: order });
+  await expect(question).rejects.toMatchObject({
     key: "invalidParams",
     message: 'The answer to "order": code: begins with A',
   });
@@ -49,8 +47,8 @@ it("an answer that breaks a rule which JSON Schema cannot say is refused, and th
 it("an answer to a URL is whatever the client says, and any object to the compiler", async () => {
   const answers = { order: { action: "accept" } };
   const claims = { claim: () => Promise.reject(new Error("none")), settle: () => Promise.resolve() };
-  const interview = new ReplayElicitor({ elicitation: { url: {} } }, undefined, answers, claims);
-  const ctx = new CallContext(callOf(), hostOf(freshTenant()), interview, "tool") as unknown as Context;
+  const elicitor = new ReplayElicitor({ elicitation: { url: {} } }, undefined, answers, claims);
+  const ctx = new CallContext(callOf(), requestScopeOf(freshTenant()), elicitor, "tool") as unknown as Context;
   const answer = await ctx.elicit("order", { message: "Open", url: "https://example.com/pay" });
   expect(answer).toEqual({ action: "accept" });
 });

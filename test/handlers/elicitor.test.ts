@@ -1,5 +1,3 @@
-// Questions by replay: the handler runs again with the answers so far, and nobody can answer for another question.
-
 import { describe, expect, it } from "vitest";
 import type { IdempotencyStore } from "../../src/handlers/idempotency.ts";
 import { MissingCapabilityError, ReplayElicitor, type ReplayState } from "../../src/handlers/elicitor.ts";
@@ -17,7 +15,7 @@ const askName: Question = {
 const askRoots: Question = { method: "roots/list" };
 const ada = { action: "accept", content: { name: "Ada" } };
 
-function claims(): IdempotencyStore & { readonly held: Map<string, string | undefined> } {
+function idempotencyStore(): IdempotencyStore & { readonly held: Map<string, string | undefined> } {
   const held = new Map<string, string | undefined>();
   return {
     held,
@@ -37,24 +35,24 @@ function claims(): IdempotencyStore & { readonly held: Map<string, string | unde
 
 /** Runs a handler once: what it returned, or what it asks and how it goes on. */
 async function round<T>(
-  handler: (interview: ReplayElicitor) => Promise<T>,
-  about: { before?: ReplayState; fresh?: JsonObject; capabilities?: JsonObject; book?: IdempotencyStore } = {},
+  handler: (elicitor: ReplayElicitor) => Promise<T>,
+  about: { before?: ReplayState; fresh?: JsonObject; capabilities?: JsonObject; idempotency?: IdempotencyStore } = {},
 ) {
-  const { before, fresh = {}, capabilities = EVERYTHING, book = claims() } = about;
-  const interview = new ReplayElicitor(capabilities, before, fresh, book);
+  const { before, fresh = {}, capabilities = EVERYTHING, idempotency = idempotencyStore() } = about;
+  const elicitor = new ReplayElicitor(capabilities, before, fresh, idempotency);
   const suspended = new Promise<"suspended">((resolve) => {
-    interview.onSuspend(() => {
+    elicitor.onSuspend(() => {
       resolve("suspended");
     });
   });
-  const value = await Promise.race([handler(interview), suspended]);
+  const value = await Promise.race([handler(elicitor), suspended]);
   // As it travels: through JSON, in the sealed state.
-  const progress = JSON.parse(JSON.stringify(interview.replayState)) as ReplayState;
-  return { value, asked: interview.inputRequests, progress };
+  const progress = JSON.parse(JSON.stringify(elicitor.replayState)) as ReplayState;
+  return { value, asked: elicitor.inputRequests, progress };
 }
 
 describe("a question", () => {
-  const handler = async (interview: ReplayElicitor) => (await interview.ask({ who: askName })).who;
+  const handler = async (elicitor: ReplayElicitor) => (await elicitor.ask({ who: askName })).who;
 
   it("ends the call the first time and is answered the next", async () => {
     const first = await round(handler);
@@ -68,9 +66,9 @@ describe("a question", () => {
   });
 
   it("keeps its answer for all later rounds, where a new one changes nothing", async () => {
-    const twice = async (interview: ReplayElicitor) => [
-      await interview.ask({ who: askName }),
-      await interview.ask({ where: askRoots }),
+    const twice = async (elicitor: ReplayElicitor) => [
+      await elicitor.ask({ who: askName }),
+      await elicitor.ask({ where: askRoots }),
     ];
     const first = await round(twice);
     const second = await round(twice, { before: first.progress, fresh: { who: ada } });
@@ -80,10 +78,10 @@ describe("a question", () => {
     expect(third.value).toEqual([{ who: ada }, { where: { roots: [] } }]);
   });
 
-  it("that reads differently now is asked again, and neither an old nor a new answer to the old one counts", async () => {
+  it("that changed is asked again, and neither an old nor a new answer to the old one counts", async () => {
     const first = await round(handler);
     const changed: Question = { ...askName, params: { ...askName.params, message: "Whose account is deleted?" } };
-    const other = async (interview: ReplayElicitor) => (await interview.ask({ who: changed })).who;
+    const other = async (elicitor: ReplayElicitor) => (await elicitor.ask({ who: changed })).who;
     const second = await round(other, { before: first.progress, fresh: { who: ada } });
     expect(second).toMatchObject({ value: "suspended", asked: { who: changed } });
     const answered = await round(handler, { before: first.progress, fresh: { who: ada } });
@@ -95,7 +93,7 @@ describe("a question", () => {
     const first = await round(handler);
     const { message, requestedSchema } = askName.params as JsonObject;
     const reordered: Question = { params: { requestedSchema, message }, method: "elicitation/create" };
-    const again = await round(async (interview) => (await interview.ask({ who: reordered })).who, {
+    const again = await round(async (elicitor) => (await elicitor.ask({ who: reordered })).who, {
       before: first.progress,
       fresh: { who: ada },
     });
@@ -123,8 +121,8 @@ describe("a question", () => {
   });
 
   it("may have any name", async () => {
-    const named = (name: string) => async (interview: ReplayElicitor) =>
-      (await interview.ask({ [name]: askRoots }))[name];
+    const named = (name: string) => async (elicitor: ReplayElicitor) =>
+      (await elicitor.ask({ [name]: askRoots }))[name];
     for (const name of ["__proto__", "constructor", "toString", ""]) {
       const first = await round(named(name));
       expect(Object.keys(first.asked ?? {})).toEqual([name]);
@@ -137,7 +135,7 @@ describe("a question", () => {
 });
 
 describe("several questions", () => {
-  const both = (interview: ReplayElicitor) => interview.ask({ who: askName, where: askRoots });
+  const both = (elicitor: ReplayElicitor) => elicitor.ask({ who: askName, where: askRoots });
 
   it("go out together, and only what is missing again", async () => {
     const first = await round(both);
@@ -149,10 +147,10 @@ describe("several questions", () => {
   });
 
   it("asked by parts of a handler at the same time are all seen", async () => {
-    const parallel = (interview: ReplayElicitor) =>
-      Promise.all([interview.ask({ who: askName }), interview.ask({ where: askRoots })]);
-    const first = await round(async (interview) => {
-      void parallel(interview);
+    const parallel = (elicitor: ReplayElicitor) =>
+      Promise.all([elicitor.ask({ who: askName }), elicitor.ask({ where: askRoots })]);
+    const first = await round(async (elicitor) => {
+      void parallel(elicitor);
       await scheduler.wait(1);
       return "looked";
     });
@@ -180,7 +178,7 @@ describe("a client that cannot be asked", () => {
     ["its roots", { sampling: {} }, askRoots, "roots"],
   ])("%s makes the question throw, and nothing is asked", async (_what, capabilities, question, capability) => {
     const ended = await round(
-      (interview) => interview.ask({ can: askRoots, q: question }).catch((error: unknown) => error),
+      (elicitor) => elicitor.ask({ can: askRoots, q: question }).catch((error: unknown) => error),
       { capabilities, fresh: {} },
     );
     expect(ended.value).toBeInstanceOf(MissingCapabilityError);
@@ -189,7 +187,7 @@ describe("a client that cannot be asked", () => {
     expect(ended.asked).toBeUndefined();
   });
 
-  it("is told so in era 2025 where the request can carry no question", async () => {
+  it("gets an error in era 2025 if the request can carry no question", async () => {
     const silent = new StreamElicitor({ revision: LATEST_2025, capabilities: EVERYTHING }, undefined);
     expect(silent.can("elicitation")).toBe(false);
     await expect(silent.ask({ who: askName })).rejects.toThrow("can take no question to its client");
@@ -200,10 +198,10 @@ describe("a client that cannot be asked", () => {
 describe("memo", () => {
   it("keeps its result from round to round, as JSON", async () => {
     let made = 0;
-    const handler = async (interview: ReplayElicitor) => {
-      const kept = await interview.memo("draft", () => ({ number: (made += 1), gone: undefined, when: new Date(0) }));
-      await interview.ask({ who: askName });
-      return kept;
+    const handler = async (elicitor: ReplayElicitor) => {
+      const memo = await elicitor.memo("draft", () => ({ number: (made += 1), gone: undefined, when: new Date(0) }));
+      await elicitor.ask({ who: askName });
+      return memo;
     };
     const first = await round(handler);
     const second = await round(handler, { before: first.progress, fresh: { who: ada } });
@@ -214,8 +212,8 @@ describe("memo", () => {
   it("keeps null, nothing and false too", async () => {
     for (const value of [null, undefined, false, 0, ""]) {
       let made = 0;
-      const handler = (interview: ReplayElicitor) =>
-        interview.memo("m", () => {
+      const handler = (elicitor: ReplayElicitor) =>
+        elicitor.memo("m", () => {
           made += 1;
           return value;
         });
@@ -227,27 +225,27 @@ describe("memo", () => {
 
   it("is made again when it failed", async () => {
     let tries = 0;
-    const handler = async (interview: ReplayElicitor) => {
+    const handler = async (elicitor: ReplayElicitor) => {
       const make = () => {
         tries += 1;
         if (tries === 1) throw new Error("first try");
         return tries;
       };
-      return interview.memo("m", make).catch(() => interview.memo("m", make));
+      return elicitor.memo("m", make).catch(() => elicitor.memo("m", make));
     };
     expect((await round(handler)).value).toBe(2);
   });
 
   it("is not mixed up with what is done once, whatever the names", async () => {
-    const first = await round((interview) => interview.memo("once pay", () => "memo"));
-    const second = await round((interview) => interview.once("pay", () => "paid"), { before: first.progress });
+    const first = await round((elicitor) => elicitor.memo("once pay", () => "memo"));
+    const second = await round((elicitor) => elicitor.once("pay", () => "paid"), { before: first.progress });
     expect(second.value).toBe("paid");
   });
 });
 
 describe("once", () => {
-  const pay = (done: string[]) => (interview: ReplayElicitor) =>
-    interview.once("pay", () => {
+  const pay = (done: string[]) => (elicitor: ReplayElicitor) =>
+    elicitor.once("pay", () => {
       done.push("paid");
       return { receipt: done.length };
     });
@@ -260,39 +258,39 @@ describe("once", () => {
     expect((await round(pay(done), { before: first.progress })).value).toEqual({ receipt: 1 });
   });
 
-  it("is done once however often the same state comes back", async () => {
-    const [done, book]: [string[], IdempotencyStore] = [[], claims()];
-    const { progress } = await round(pay(done), { book });
+  it("runs once however often the same state is sent", async () => {
+    const [done, idempotency]: [string[], IdempotencyStore] = [[], idempotencyStore()];
+    const { progress } = await round(pay(done), { idempotency });
     for (let replay = 0; replay < 3; replay += 1) {
-      expect((await round(pay(done), { before: progress, book })).value).toEqual({ receipt: 1 });
+      expect((await round(pay(done), { before: progress, idempotency })).value).toEqual({ receipt: 1 });
     }
     expect(done).toEqual(["paid"]);
   });
 
   it("carries its result in the state, without asking the authority again", async () => {
-    const [done, book] = [[] as string[], claims()];
-    const first = await round(pay(done), { book });
-    const second = await round(pay(done), { before: first.progress, book });
-    book.held.clear();
-    expect((await round(pay(done), { before: second.progress, book })).value).toEqual({ receipt: 1 });
-    expect([done, book.held.size]).toEqual([["paid"], 0]);
+    const [done, idempotency] = [[] as string[], idempotencyStore()];
+    const first = await round(pay(done), { idempotency });
+    const second = await round(pay(done), { before: first.progress, idempotency });
+    idempotency.held.clear();
+    expect((await round(pay(done), { before: second.progress, idempotency })).value).toEqual({ receipt: 1 });
+    expect([done, idempotency.held.size]).toEqual([["paid"], 0]);
   });
 
   it("says that it does not know when an earlier try never came to an end", async () => {
-    const book = claims();
-    const { progress } = await round(pay([]), { book });
-    const broken = (interview: ReplayElicitor) => interview.once("pay", () => Promise.reject(new Error("half way")));
-    await expect(round(broken, { before: progress, book })).rejects.toThrow("half way");
-    await expect(round(pay([]), { before: progress, book })).rejects.toThrow("whether it was done is not known");
+    const idempotency = idempotencyStore();
+    const { progress } = await round(pay([]), { idempotency });
+    const broken = (elicitor: ReplayElicitor) => elicitor.once("pay", () => Promise.reject(new Error("half way")));
+    await expect(round(broken, { before: progress, idempotency })).rejects.toThrow("half way");
+    await expect(round(pay([]), { before: progress, idempotency })).rejects.toThrow("whether it was done is not known");
   });
 
   it("is its own for each name and each call", async () => {
-    const [done, book] = [[] as string[], claims()];
-    const first = await round(pay(done), { book });
-    const other = await round(pay(done), { book });
+    const [done, idempotency] = [[] as string[], idempotencyStore()];
+    const first = await round(pay(done), { idempotency });
+    const other = await round(pay(done), { idempotency });
     expect(first.progress.nonce).not.toBe(other.progress.nonce);
-    await round(pay(done), { before: first.progress, book });
-    await round(pay(done), { before: other.progress, book });
+    await round(pay(done), { before: first.progress, idempotency });
+    await round(pay(done), { before: other.progress, idempotency });
     expect(done).toHaveLength(2);
   });
 });

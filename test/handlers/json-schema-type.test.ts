@@ -1,4 +1,4 @@
-// What TypeScript knows of a value from its JSON Schema: the types that a handler's arguments have. `tsc` is the judge.
+// Types only: `tsc` checks this file.
 
 import { expect, expectTypeOf, it } from "vitest";
 import type { FromJsonSchema } from "../../src/handlers/json-schema-type.ts";
@@ -58,7 +58,7 @@ it("members by name have the type of all others", () => {
   expectTypeOf<FromJsonSchema<typeof none>>().toEqualTypeOf<Record<string, unknown>>();
 });
 
-it("what a schema does not say is not known", () => {
+it("a member without a type is unknown", () => {
   expectTypeOf<FromJsonSchema<JsonObject>>().toEqualTypeOf<unknown>();
   expectTypeOf<FromJsonSchema<{ type: string }>>().toEqualTypeOf<unknown>();
   const anything = {} as const;

@@ -1,5 +1,3 @@
-// Plain JSON Schema: what is wrong is said by path and rule, nothing is fetched, and no value or schema costs without bound.
-
 import { describe, expect, it } from "vitest";
 import { applyDefaults, compileJsonSchema } from "../../src/handlers/json-schema.ts";
 import { MAX_VIOLATIONS } from "../../src/handlers/schema-keywords.ts";
@@ -129,7 +127,7 @@ describe("a schema is refused", () => {
   });
 });
 
-describe("what a value costs", () => {
+describe("the cost of a value", () => {
   const tree = {
     $ref: "#/$defs/node",
     $defs: { node: { type: "object", properties: { next: { $ref: "#/$defs/node" } } } },
@@ -262,7 +260,7 @@ it.each<[what: string, schema: object, rule: string]>([
   ["a default", { default: { n: 5n } }, "properties.a.default.n: cannot be written as JSON"],
   ["a constant", { const: 5n }, "properties.a.const: cannot be written as JSON"],
   ["a choice", { enum: ["x", 5n] }, "properties.a.enum.1: cannot be written as JSON"],
-])("a schema is refused for %s that is none", (_what, schema, rule) => {
+])("a schema is refused for an invalid %s", (_what, schema, rule) => {
   expect(() => compileJsonSchema({ properties: { a: schema } })).toThrow(rule);
 });
 

@@ -1,4 +1,4 @@
-// Where two Workers share an isolate, only the hook of the first heard of a promise that was rejected outside of calls.
+// In an isolate of two Workers, only the first Worker's hook saw promises that were rejected outside of calls.
 
 import { afterEach, expect, test, vi } from "vitest";
 
@@ -7,17 +7,17 @@ afterEach(() => {
   vi.resetModules();
 });
 
-test("a promise that was rejected outside of calls is told to each Worker of the isolate, once", async () => {
+test("a promise that is rejected outside of calls reaches the hook of each Worker of the isolate, once", async () => {
   const listeners: ((event: { reason: unknown }) => void)[] = [];
   vi.stubGlobal("addEventListener", (_type: string, listener: (event: { reason: unknown }) => void) => {
     listeners.push(listener);
   });
   vi.resetModules();
   const { reportUnhandledRejections: hearLostPromises } = await import("../../src/handlers/unhandled-rejections.ts");
-  const told: string[] = [];
-  hearLostPromises((error) => void told.push(`one: ${(error as Error).message}`));
-  hearLostPromises((error) => void told.push(`two: ${(error as Error).message}`));
+  const notifications: string[] = [];
+  hearLostPromises((error) => void notifications.push(`one: ${(error as Error).message}`));
+  hearLostPromises((error) => void notifications.push(`two: ${(error as Error).message}`));
   for (const listener of listeners) listener({ reason: new Error("gone") });
   const said = "nobody waited for a promise that was rejected: Error: gone";
-  expect(told).toEqual([`one: ${said}`, `two: ${said}`]);
+  expect(notifications).toEqual([`one: ${said}`, `two: ${said}`]);
 });

@@ -1,4 +1,4 @@
-// Definitions that cannot be served: each is refused where it is written, with the tool, the member and the rule.
+// Every refusal names the tool, the member and the rule.
 
 import * as v from "valibot";
 import { describe, expect, it } from "vitest";
@@ -124,14 +124,14 @@ describe("an input schema", () => {
     expect(() => tool(schema)).toThrow(says);
   });
 
-  it("may have keywords that nobody knows, and what looks like a keyword in data", () => {
+  it("may have unknown keywords, and data that looks like a keyword", () => {
     const data = { enum: [{ type: "strnig", required: "p" }], const: { pattern: "(" }, default: { anyOf: 1 } };
     expect(() => tool(object({ a: { "x-unknown": { type: 1 }, ...data } }))).not.toThrow();
     expect(() => tool(object({ a: { properties: { type: { type: "string" } } } }))).not.toThrow();
   });
 });
 
-it("an input schema of zod may contain itself, and have every format that zod knows", () => {
+it("an input schema of zod may contain itself, and have every format of zod", () => {
   const tree = z.object({
     get next() {
       return tree.optional();
@@ -220,7 +220,7 @@ describe.each<[what: string, define: (about: object) => unknown]>([
   });
 });
 
-it("options that nobody would look at are refused by name", () => {
+it("unknown options are refused by name", () => {
   const t = (more: object) => () => defineTool({ name: "t", handler: () => "", ...more });
   expect(t({ titel: "T" })).toThrow(/titel is no member of it, only .*; did you mean "title"\?$/);
   expect(t({ inputSchema: {} })).toThrow(/inputSchema is no member of it, only .*; did you mean "input"\?$/);
@@ -251,7 +251,7 @@ it("options that nobody would look at are refused by name", () => {
   expect(() => definePrompt(list)).toThrow('prompt "p": arguments.a: complete must be a function');
 });
 
-it("what is not there is refused by name", () => {
+it("a missing member is refused by name", () => {
   for (const define of [defineTool, definePrompt, defineResource, defineTemplate] as unknown as (() => void)[]) {
     expect(() => define()).toThrow("name must be a string");
   }

@@ -1,5 +1,3 @@
-// A prompt as its author writes it and as it is listed.
-
 import { expect, it } from "vitest";
 import { definePrompt } from "../../src/handlers/prompt.ts";
 

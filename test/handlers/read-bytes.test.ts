@@ -46,7 +46,7 @@ describe("a stream whose call ends", () => {
     await cancelled.promise;
   });
 
-  it("before it was read is an error, and nothing more is asked for", async () => {
+  it("before it was read is an error, and nothing more is read", async () => {
     const cancelled = Promise.withResolvers<void>();
     const stream = endless(() => cancelled.resolve());
     await expect(readBytes(stream, 100, () => AbortSignal.abort(new Error("too late")))).rejects.toThrow("too late");

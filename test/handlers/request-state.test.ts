@@ -1,5 +1,3 @@
-// `requestState`: who holds it can continue exactly the call it was made for, for an hour, and learn nothing from it.
-
 import { describe, expect, it } from "vitest";
 import type { ReplayState } from "../../src/handlers/elicitor.ts";
 import {
@@ -87,7 +85,7 @@ describe("a state", () => {
     expect(await continued(change(await sealed()))).toEqual(refusal("is not one of ours"));
   });
 
-  it("is refused under another tenant's keys, and under none of its own", async () => {
+  it("is refused under another tenant's keys, and without keys", async () => {
     const state = await sealed();
     expect(await continued(state, {}, { ring: [key("k")] })).toEqual(refusal("is not one of ours"));
     expect(await continued(state, {}, { ring: [key("new"), ...binding.ring] })).toEqual(progress);

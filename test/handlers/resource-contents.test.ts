@@ -1,14 +1,12 @@
-// What `read` may give: bytes in every form that a Worker has them, with a type and `_meta` of their own, bounded.
-
 import { describe, expect, it } from "vitest";
 import type { ReadReturn } from "../../src/handlers/resource-contents.ts";
 import { defineResource, defineTemplate } from "../../src/handlers/resource.ts";
 import { resolveLimits } from "../../src/limits/limit-definitions.ts";
 import type { RequestScope } from "../../src/handlers/request-scope.ts";
-import { callOf, hostOf } from "../support/workerd/calls.ts";
+import { callOf, requestScopeOf } from "../support/workerd/calls.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 
-const asked = { uri: "file:a", asked: "FILE:a" };
+const ref = { uri: "file:a", asked: "FILE:a" };
 const call = callOf({ method: "resources/read" });
 const BYTES = Uint8Array.of(0, 255);
 const streamOf = (...chunks: unknown[]) =>
@@ -21,12 +19,12 @@ const streamOf = (...chunks: unknown[]) =>
 
 const read = (given: () => ReadReturn | Promise<ReadReturn>, about: Partial<RequestScope> = {}) =>
   defineResource({ uri: "file:a", name: "a", mimeType: "x/declared", read: given }).read(
-    asked,
+    ref,
     call,
-    hostOf(freshTenant(), about),
+    requestScopeOf(freshTenant(), about),
   );
 
-describe("what read gives", () => {
+describe("contents", () => {
   const blob = { uri: "FILE:a", blob: "AP8=", mimeType: "x/declared" };
   const cases: [string, () => ReadReturn | Promise<ReadReturn>, unknown[]][] = [
     ["text", () => "hi", [{ uri: "FILE:a", text: "hi", mimeType: "x/declared" }]],
@@ -67,7 +65,7 @@ describe("what read gives", () => {
     },
   );
 
-  it("is not held beyond what an answer may have: a stream is cancelled there", async () => {
+  it("are not read beyond the limit of an answer: a stream is cancelled there", async () => {
     let made = 0;
     let cancelled = false;
     const endless = new ReadableStream({
@@ -94,9 +92,9 @@ describe("what read gives", () => {
     });
     const sink = new (await import("../support/workerd/calls.ts")).RecordingSink();
     const reading = defineResource({ uri: "file:a", name: "a", read: () => silent }).read(
-      asked,
+      ref,
       callOf({ method: "resources/read", sink }),
-      hostOf(freshTenant()),
+      requestScopeOf(freshTenant()),
     );
     await new Promise((resolve) => setTimeout(resolve, 0));
     sink.cancel();
@@ -110,18 +108,18 @@ describe("how long clients may keep it", () => {
   const resource = defineResource({ uri: "file:a", name: "a", text: "x", cache });
   const template = defineTemplate({ uriTemplate: "file:{id}", name: "t", cache: { ttlMs: 5 }, read: ({ id }) => id });
   const host = (cacheScope: "public" | "private") => {
-    const made = hostOf(freshTenant());
+    const made = requestScopeOf(freshTenant());
     return { ...made, access: { ...made.access, cacheScope } };
   };
 
   it("is what the author says, and shared only where everybody sees the same", async () => {
-    expect(await resource.read(asked, call, host("public"))).toMatchObject({
+    expect(await resource.read(ref, call, host("public"))).toMatchObject({
       cache: { ttlMs: 60_000, cacheScope: "public" },
     });
-    expect(await resource.read(asked, call, host("private"))).toMatchObject({
+    expect(await resource.read(ref, call, host("private"))).toMatchObject({
       cache: { ttlMs: 60_000, cacheScope: "private" },
     });
-    expect(await template.read(asked, call, host("public"))).toMatchObject({
+    expect(await template.read(ref, call, host("public"))).toMatchObject({
       cache: { ttlMs: 5, cacheScope: "private" },
     });
   });
@@ -137,9 +135,9 @@ describe("how long clients may keep it", () => {
 it.each([[7], [undefined], [null], [["a", "b"]]])(
   "a resource that reads %o says the rule in the log",
   async (given) => {
-    const told: unknown[] = [];
-    const hooks = { onError: (error: unknown) => told.push(error) };
+    const notifications: unknown[] = [];
+    const hooks = { onError: (error: unknown) => notifications.push(error) };
     await read(() => given as never, { hooks });
-    expect(told.map(String)).toEqual(["TypeError: it is neither text, bytes, { text } nor { blob }"]);
+    expect(notifications.map(String)).toEqual(["TypeError: it is neither text, bytes, { text } nor { blob }"]);
   },
 );

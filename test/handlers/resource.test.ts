@@ -1,6 +1,4 @@
-// Resources and templates in code: names that nobody could ask for are refused at definition.
-
-import { callOf, hostOf } from "../support/workerd/calls.ts";
+import { callOf, requestScopeOf } from "../support/workerd/calls.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 import { describe, expect, it } from "vitest";
 import { defineResource, defineTemplate } from "../../src/handlers/resource.ts";
@@ -28,7 +26,7 @@ describe("defineResource", () => {
     expect([uri, wire.uri]).toEqual(["https://example.com/~a", "https://example.com/~a"]);
   });
 
-  it("knows the size of what is fixed, and of nothing else", () => {
+  it("has the size of fixed contents alone", () => {
     expect(defineResource({ uri: "note:a", name: "n", text: "ä" }).wire.size).toBe(2);
     expect(defineResource({ uri: "note:a", name: "n", text: "" }).wire.size).toBe(0);
     expect(defineResource({ uri: "note:a", name: "n", blob: new Uint8Array(3) }).wire.size).toBe(3);
@@ -39,8 +37,8 @@ describe("defineResource", () => {
 
   it("prefers its own read over what is fixed", async () => {
     const resource = defineResource({ uri: "note:a", name: "n", text: "fixed", read: () => "read" });
-    const asked = { uri: "note:a", asked: "NOTE:a" };
-    const outcome = await resource.read(asked, callOf({ method: "resources/read" }), hostOf(freshTenant()));
+    const ref = { uri: "note:a", asked: "NOTE:a" };
+    const outcome = await resource.read(ref, callOf({ method: "resources/read" }), requestScopeOf(freshTenant()));
     expect(outcome).toMatchObject({ kind: "complete", result: { contents: [{ uri: "NOTE:a", text: "read" }] } });
   });
 });
@@ -50,7 +48,7 @@ describe("defineTemplate", () => {
     expect(() => defineTemplate({ uriTemplate, name: "n" })).toThrow(`template "${uriTemplate}": `);
   });
 
-  it("lists what the author said and keeps completers and read to itself", () => {
+  it("lists the author's members without completers and read", () => {
     const template = defineTemplate({
       uriTemplate: "note:{year}/{slug}",
       name: "n",

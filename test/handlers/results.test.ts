@@ -1,5 +1,3 @@
-// What handlers return, and what of it no client could read: the latter is said, not sent.
-
 import { describe, expect, it } from "vitest";
 import { promptResult, toolResult } from "../../src/handlers/results.ts";
 import { resourceContents } from "../../src/handlers/resource-contents.ts";

@@ -1,5 +1,3 @@
-// One call of a handler from start to outcome: what the client is told, what the operator is told, what was done once.
-
 import { describe, expect, it } from "vitest";
 import { runHandlerCall, type RunOptions } from "../../src/handlers/run-handler-call.ts";
 import type { UntypedContext } from "../../src/handlers/context.ts";
@@ -11,7 +9,7 @@ import { AppError } from "../../src/protocol/app-error.ts";
 import type { McpRequest } from "../../src/protocol/mcp-request.ts";
 import type { CallOutcome } from "../../src/protocol/call-outcome.ts";
 import { REVISION_FEATURES } from "../../src/protocol/revisions.ts";
-import { callOf, hostOf, RecordingSink } from "../support/workerd/calls.ts";
+import { callOf, requestScopeOf, RecordingSink } from "../support/workerd/calls.ts";
 import { freshTenant, rowsOf } from "../support/workerd/tenant.ts";
 
 type Work = (ctx: UntypedContext) => ToolReturn | Promise<ToolReturn>;
@@ -24,14 +22,14 @@ interface About {
 
 const PARAMS = { name: "tool", arguments: {} };
 
-function run(work: Work, { call, host, timeoutMs = 60_000 }: About = {}): Promise<CallOutcome> {
+function run(work: Work, { call, host: requestScope, timeoutMs = 60_000 }: About = {}): Promise<CallOutcome> {
   const handling: RunOptions<ToolReturn> = {
     name: "tool",
     timeoutMs,
     handler: work,
     toResult: (returned) => toolResult(returned, undefined),
   };
-  return runHandlerCall(handling, callOf({ params: PARAMS, ...call }), hostOf(freshTenant(), host));
+  return runHandlerCall(handling, callOf({ params: PARAMS, ...call }), requestScopeOf(freshTenant(), requestScope));
 }
 
 function textOf(outcome: CallOutcome): unknown {
@@ -127,7 +125,7 @@ describe("hooks", () => {
 
 describe("a call that asks", () => {
   const tenant = freshTenant();
-  const host = hostOf(tenant);
+  const requestScope = requestScopeOf(tenant);
 
   /** A call and its continuation, on one tenant with its authority. */
   async function step(work: Work, params: Record<string, unknown> = {}) {
@@ -137,7 +135,7 @@ describe("a call that asks", () => {
       handler: work,
       toResult: (returned) => toolResult(returned, undefined),
     };
-    return runHandlerCall(handling, callOf({ params: { ...PARAMS, ...params } }), host);
+    return runHandlerCall(handling, callOf({ params: { ...PARAMS, ...params } }), requestScope);
   }
 
   function stateOf(outcome: CallOutcome): string {
@@ -147,7 +145,7 @@ describe("a call that asks", () => {
 
   const rooted = { roots: { roots: [{ uri: "file:///a" }] } };
 
-  it("is continued with its answers, and its abandoned run is told to stop", async () => {
+  it("is continued with its answers, and its abandoned run is aborted", async () => {
     const reasons: unknown[] = [];
     const work: Work = async (ctx) => {
       ctx.signal.addEventListener("abort", () => {
@@ -183,7 +181,7 @@ describe("a call that asks", () => {
     expect(done).toEqual(["paid"]);
   });
 
-  it("stays claimed for as long as any of its states may come back", async () => {
+  it("stays claimed for as long as any of its states is valid", async () => {
     const [claim] = await rowsOf(tenant, "SELECT max(expires) AS expires FROM once_claims");
     expect(Number(claim?.expires) - Date.now()).toBeGreaterThan(CALL_LIFETIME_MS - 60_000);
   });

@@ -1,5 +1,3 @@
-// The ends of a handler: exactly one each, with no timer left behind and nothing unhandled.
-
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { LATEST_2025 } from "../../src/protocol/revisions.ts";
 import { ReplayElicitor } from "../../src/handlers/elicitor.ts";
@@ -44,7 +42,7 @@ function run<T>(
   });
 }
 
-function interviewer(): ReplayElicitor {
+function createElicitor(): ReplayElicitor {
   const nobody = { claim: () => Promise.reject(new Error("not used")), settle: () => Promise.resolve() };
   return new ReplayElicitor({ roots: {} }, undefined, {}, nobody);
 }
@@ -141,33 +139,33 @@ describe("cancelled", () => {
 });
 
 describe("suspended", () => {
-  const ask = (interview: ReplayElicitor) => interview.ask({ roots: { method: "roots/list" } });
+  const ask = (elicitor: ReplayElicitor) => elicitor.ask({ roots: { method: "roots/list" } });
 
-  it.each<[string, (interview: ReplayElicitor) => Promise<unknown>]>([
+  it.each<[string, (elicitor: ReplayElicitor) => Promise<unknown>]>([
     ["at its first step", ask],
-    ["after I/O", (interview) => later(0).then(() => ask(interview))],
+    ["after I/O", (elicitor) => later(0).then(() => ask(elicitor))],
     [
       "whatever it catches",
-      async (interview) => {
+      async (elicitor) => {
         try {
-          return await ask(interview);
+          return await ask(elicitor);
         } catch {
           return "swallowed";
         } finally {
-          await ask(interview);
+          await ask(elicitor);
         }
       },
     ],
   ])("by a question %s", async (_when, work) => {
-    const interview = interviewer();
-    expect(await run(() => work(interview), { elicitor: interview })).toEqual({ kind: "suspended" });
+    const elicitor = createElicitor();
+    expect(await run(() => work(elicitor), { elicitor })).toEqual({ kind: "suspended" });
     expect(timers.size).toBe(0);
   });
 
   it("comes before the time limit, however often it asks", async () => {
-    const interview = interviewer();
-    const both = () => Promise.all([ask(interview), ask(interview)]);
-    expect(await run(both, { elicitor: interview, timeoutMs: 20 })).toEqual({ kind: "suspended" });
+    const elicitor = createElicitor();
+    const both = () => Promise.all([ask(elicitor), ask(elicitor)]);
+    expect(await run(both, { elicitor, timeoutMs: 20 })).toEqual({ kind: "suspended" });
     expect(timers.size).toBe(0);
   });
 });

@@ -1,4 +1,4 @@
-// Each keyword of JSON Schema, and schemas that nobody thought of: the referee is the library's own validator.
+// The library's own validator is the reference.
 
 import { Validator, type Schema, type SchemaDraft } from "@cfworker/json-schema";
 import * as fc from "fast-check";
@@ -16,9 +16,9 @@ const DIALECTS = {
 };
 const NAMES = ["a", "b", "c", "ab"];
 
-const said = (schema: Members, value: unknown) => compileJsonSchema(schema)(value).map(({ message }) => message);
+const answerOf = (schema: Members, value: unknown) => compileJsonSchema(schema)(value).map(({ message }) => message);
 
-describe("what breaks a keyword is said once, by its rule", () => {
+describe("a violation is reported once, by its rule", () => {
   test.each<[schema: Members, right: unknown, wrong: unknown, said: readonly string[]]>([
     [{ minimum: 1 }, 1, 0, ["arguments: must satisfy minimum 1, received number"]],
     [{ exclusiveMaximum: 1 }, 0, 1, ["arguments: must satisfy exclusiveMaximum 1, received number"]],
@@ -112,24 +112,24 @@ describe("what breaks a keyword is said once, by its rule", () => {
       ["arguments: must satisfy unevaluatedProperties false, received object", "b: not allowed, received number"],
     ],
   ])("%j", (schema, right, wrong, messages) => {
-    if (right !== undefined) expect(said(schema, right)).toEqual([]);
-    if (wrong !== undefined) expect(said(schema, wrong)).toEqual(messages);
+    if (right !== undefined) expect(answerOf(schema, right)).toEqual([]);
+    if (wrong !== undefined) expect(answerOf(schema, wrong)).toEqual(messages);
   });
 
   it("through a $recursiveRef and a $dynamicRef, where they can lead to one schema alone", () => {
     const tree = { $recursiveAnchor: true, properties: { next: { $recursiveRef: "#" } }, additionalProperties: false };
     const schema = { $schema: DIALECTS["2019-09"], ...tree };
-    expect(said(schema, { next: { next: {} } })).toEqual([]);
-    expect(said(schema, { next: { other: 1 } })).toEqual(["next.other: not allowed, received number"]);
+    expect(answerOf(schema, { next: { next: {} } })).toEqual([]);
+    expect(answerOf(schema, { next: { other: 1 } })).toEqual(["next.other: not allowed, received number"]);
     const astray = { ...schema, properties: { next: { $recursiveRef: "#/x" } } };
-    expect(() => said(astray, {})).toThrow("properties.next: $recursiveRef #/x leads nowhere");
+    expect(() => answerOf(astray, {})).toThrow("properties.next: $recursiveRef #/x leads nowhere");
     const two = { ...schema, $defs: { other: { $id: "other", $recursiveAnchor: true } } };
-    expect(() => said(two, {})).toThrow("properties.next: $recursiveRef # could lead to more than one schema");
+    expect(() => answerOf(two, {})).toThrow("properties.next: $recursiveRef # could lead to more than one schema");
     const list = { $dynamicAnchor: "list", properties: { next: { $dynamicRef: "#list" } }, required: ["next"] };
-    expect(said(list, { next: { next: 1 } })).toEqual([]);
-    expect(said(list, { next: {} })).toEqual(["next.next: required, received nothing"]);
+    expect(answerOf(list, { next: { next: 1 } })).toEqual([]);
+    expect(answerOf(list, { next: {} })).toEqual(["next.next: required, received nothing"]);
     const lists = { ...list, $defs: { other: { $id: "other", $dynamicAnchor: "list" } } };
-    expect(() => said(lists, {})).toThrow("properties.next: $dynamicRef #list could lead to more than one schema");
+    expect(() => answerOf(lists, {})).toThrow("properties.next: $dynamicRef #list could lead to more than one schema");
   });
 });
 

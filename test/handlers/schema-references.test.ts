@@ -1,5 +1,5 @@
-// Where references within a schema lead, next to where the library leads them. By dynamic anchors, and from one schema with an id
-// into another, they are in json-schema-suite.test.ts.
+// Compared with the library. Dynamic anchors, and references between schemas with ids, are in json-schema-
+// suite.test.ts.
 
 import { dereference } from "@cfworker/json-schema";
 import { expect, it } from "vitest";

@@ -1,5 +1,3 @@
-// The two ways to describe arguments behind one face: zod (or any Standard Schema) and plain JSON Schema.
-
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import * as mini from "zod/mini";

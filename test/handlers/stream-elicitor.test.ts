@@ -1,6 +1,3 @@
-// Questions that travel on the call's stream: the handler waits, is asked again for what does not fit, and runs again
-// from what was answered and kept when whoever waited is gone.
-
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Question } from "../../src/handlers/question.ts";
 import type { IdempotencyStore } from "../../src/handlers/idempotency.ts";
@@ -65,7 +62,7 @@ class StoredCall {
   }
 }
 
-const bookOf = ({ stub }: FreshTenant): IdempotencyStore => {
+const idempotencyOf = ({ stub }: FreshTenant): IdempotencyStore => {
   const authority = createRpcClient(stub, authorityStore);
   return {
     claim: (nonce, name) => authority.claim(nonce, name, Date.now() + 60_000),
@@ -73,17 +70,17 @@ const bookOf = ({ stub }: FreshTenant): IdempotencyStore => {
   };
 };
 
-const interviewOf = (
-  port: ClientRequester,
-  book?: IdempotencyStore,
+const elicitorOf = (
+  clientRequester: ClientRequester,
+  idempotency?: IdempotencyStore,
   capabilities: JsonObject = EVERYTHING,
-  dialect = LATEST_2025,
-) => new StreamElicitor({ revision: dialect, capabilities, clientRequester: port }, book);
+  revision = LATEST_2025,
+) => new StreamElicitor({ revision, capabilities, clientRequester }, idempotency);
 
 /** What a run of the handler came to, or that it waits for an answer which finds another run. */
-function outcome<T>(interview: StreamElicitor, running: Promise<T>): Promise<T | "suspended"> {
+function outcome<T>(elicitor: StreamElicitor, running: Promise<T>): Promise<T | "suspended"> {
   const suspended = new Promise<"suspended">((resolve) => {
-    interview.onSuspend(() => {
+    elicitor.onSuspend(() => {
       resolve("suspended");
     });
   });
@@ -91,64 +88,64 @@ function outcome<T>(interview: StreamElicitor, running: Promise<T>): Promise<T |
 }
 
 describe("a question", () => {
-  it("is put as it was asked, and the handler goes on with its answer", async () => {
+  it("is sent as the handler asked it, and the handler continues with its answer", async () => {
     const call = new StoredCall();
-    const interview = interviewOf(call.run(results(ada)));
-    expect(await interview.ask({ who: askName })).toEqual({ who: ada });
+    const elicitor = elicitorOf(call.run(results(ada)));
+    expect(await elicitor.ask({ who: askName })).toEqual({ who: ada });
     expect(call.put).toEqual([{ name: "who", digest: expect.any(String), ...askName }]);
-    expect(interview.suspended).toBe(false);
+    expect(elicitor.suspended).toBe(false);
   });
 
   it("is put again while its answers do not fit, and is another question each time", async () => {
     const call = new StoredCall();
-    const interview = interviewOf(call.run(results(unfit, { action: "maybe" }, ada)));
-    expect(await interview.ask({ who: askName })).toEqual({ who: ada });
+    const elicitor = elicitorOf(call.run(results(unfit, { action: "maybe" }, ada)));
+    expect(await elicitor.ask({ who: askName })).toEqual({ who: ada });
     expect(new Set(call.put.map(({ digest }) => digest)).size).toBe(3);
   });
 
   it("fails when no answer fits, after three of them", async () => {
     const call = new StoredCall();
-    const interview = interviewOf(call.run(results(unfit, unfit, unfit, ada)));
-    await expect(interview.ask({ who: askName })).rejects.toThrow('answer to "who" does not fit the question: ');
+    const elicitor = elicitorOf(call.run(results(unfit, unfit, unfit, ada)));
+    await expect(elicitor.ask({ who: askName })).rejects.toThrow('answer to "who" does not fit the question: ');
     expect(call.put).toHaveLength(3);
   });
 
   it("among others is the only one put again", async () => {
     const call = new StoredCall();
-    const interview = interviewOf(call.run(results(unfit, { roots: [] }, ada)));
-    expect(await interview.ask({ who: askName, where: askRoots })).toEqual({ who: ada, where: { roots: [] } });
+    const elicitor = elicitorOf(call.run(results(unfit, { roots: [] }, ada)));
+    expect(await elicitor.ask({ who: askName, where: askRoots })).toEqual({ who: ada, where: { roots: [] } });
     expect(call.put.map(({ name }) => name)).toEqual(["who", "where", "who"]);
   });
 
-  it("that the client refuses fails with what it said, and can be caught", async () => {
+  it("that the client refuses fails with the client's error, and can be caught", async () => {
     const refusing: Answer = () => ({ error: { code: -32_603, message: "no window" } });
-    const interview = interviewOf(new StoredCall().run(refusing));
-    await expect(interview.ask({ who: askName })).rejects.toThrow('refused "who": no window');
+    const elicitor = elicitorOf(new StoredCall().run(refusing));
+    await expect(elicitor.ask({ who: askName })).rejects.toThrow('refused "who": no window');
   });
 
   it("may be declined", async () => {
-    const interview = interviewOf(new StoredCall().run(results({ action: "decline" })));
-    expect(await interview.ask({ who: askName })).toEqual({ who: { action: "decline" } });
+    const elicitor = elicitorOf(new StoredCall().run(results({ action: "decline" })));
+    expect(await elicitor.ask({ who: askName })).toEqual({ who: { action: "decline" } });
   });
 
   it("may have any name", async () => {
     for (const name of ["__proto__", "constructor", ""]) {
-      const found = await interviewOf(new StoredCall().run(results({ roots: [] }))).ask({ [name]: askRoots });
+      const found = await elicitorOf(new StoredCall().run(results({ roots: [] }))).ask({ [name]: askRoots });
       expect(Object.entries(found)).toEqual([[name, { roots: [] }]]);
     }
   });
 
   it("of the same words under another name has an answer of its own", async () => {
     const call = new StoredCall();
-    const interview = interviewOf(call.run(results(ada, { action: "cancel" })));
-    expect(await interview.ask({ one: askName, two: askName })).toEqual({ one: ada, two: { action: "cancel" } });
+    const elicitor = elicitorOf(call.run(results(ada, { action: "cancel" })));
+    expect(await elicitor.ask({ one: askName, two: askName })).toEqual({ one: ada, two: { action: "cancel" } });
   });
 
-  it("is not put when the client cannot be asked one of those beside it", async () => {
+  it("is not sent when the client does not support another of its group", async () => {
     const call = new StoredCall();
-    const interview = interviewOf(call.run(results(ada)), undefined, { elicitation: {} });
-    expect([interview.can("elicitation"), interview.can("roots")]).toEqual([true, false]);
-    await expect(interview.ask({ who: askName, where: askRoots })).rejects.toThrow(MissingCapabilityError);
+    const elicitor = elicitorOf(call.run(results(ada)), undefined, { elicitation: {} });
+    expect([elicitor.can("elicitation"), elicitor.can("roots")]).toEqual([true, false]);
+    await expect(elicitor.ask({ who: askName, where: askRoots })).rejects.toThrow(MissingCapabilityError);
     expect(call.put).toEqual([]);
   });
 
@@ -167,113 +164,113 @@ describe("a question", () => {
 });
 
 function asking(call: StoredCall, question: Question) {
-  const interview = interviewOf(call.run());
-  return [interview, interview.ask({ q: question })] as const;
+  const elicitor = elicitorOf(call.run());
+  return [elicitor, elicitor.ask({ q: question })] as const;
 }
 
 describe("a run whose answer will find another", () => {
-  it("never goes on, and says so once to everybody who wants to know", async () => {
-    const interview = interviewOf(new StoredCall().run());
-    const heard: string[] = [];
-    interview.onSuspend(() => heard.push("before"));
+  it("never continues, and notifies each waiter once", async () => {
+    const elicitor = elicitorOf(new StoredCall().run());
+    const requests: string[] = [];
+    elicitor.onSuspend(() => requests.push("before"));
     const went: unknown[] = [];
-    void interview.ask({ who: askName }).then((answer) => went.push(answer));
-    expect(await outcome(interview, new Promise(() => {}))).toBe("suspended");
-    interview.onSuspend(() => heard.push("after"));
-    expect([interview.suspended, heard, went]).toEqual([true, ["before", "after"], []]);
+    void elicitor.ask({ who: askName }).then((answer) => went.push(answer));
+    expect(await outcome(elicitor, new Promise(() => {}))).toBe("suspended");
+    elicitor.onSuspend(() => requests.push("after"));
+    expect([elicitor.suspended, requests, went]).toEqual([true, ["before", "after"], []]);
   });
 
   it("is followed by one that asks nothing again, refused answers included", async () => {
     const call = new StoredCall();
-    const handler = async (interview: StreamElicitor) => [
-      await interview.ask({ who: askName }),
-      await interview.ask({ where: askRoots }),
+    const handler = async (elicitor: StreamElicitor) => [
+      await elicitor.ask({ who: askName }),
+      await elicitor.ask({ where: askRoots }),
     ];
-    const first = interviewOf(call.run(results(unfit, ada)));
+    const first = elicitorOf(call.run(results(unfit, ada)));
     expect(await outcome(first, handler(first))).toBe("suspended");
-    const second = interviewOf(call.run(results({ roots: [] })));
+    const second = elicitorOf(call.run(results({ roots: [] })));
     expect(await handler(second)).toEqual([{ who: ada }, { where: { roots: [] } }]);
     expect(call.put.map(({ name }) => name)).toEqual(["who", "who", "where", "where"]);
   });
 });
 
 describe("memo", () => {
-  it("is made once for all runs, and comes as JSON from the first", async () => {
+  it("is computed once for all runs, and is JSON from the first", async () => {
     const call = new StoredCall();
     let made = 0;
-    const handler = async (interview: StreamElicitor) => {
-      const kept = await interview.memo("m", () => ({ number: (made += 1), when: new Date(0), gone: undefined }));
-      await interview.ask({ who: askName });
-      return kept;
+    const handler = async (elicitor: StreamElicitor) => {
+      const memo = await elicitor.memo("m", () => ({ number: (made += 1), when: new Date(0), gone: undefined }));
+      await elicitor.ask({ who: askName });
+      return memo;
     };
     const kept = { number: 1, when: "1970-01-01T00:00:00.000Z" };
-    const first = interviewOf(call.run());
+    const first = elicitorOf(call.run());
     expect(await outcome(first, handler(first))).toBe("suspended");
-    expect(await handler(interviewOf(call.run(results(ada))))).toEqual(kept);
+    expect(await handler(elicitorOf(call.run(results(ada))))).toEqual(kept);
     expect(made).toBe(1);
   });
 
   it("keeps nothing and null, and is not mixed up with what is done once", async () => {
     const call = new StoredCall();
     for (let run = 0; run < 2; run += 1) {
-      const interview = interviewOf(call.run(results(ada, ada)));
-      expect(await interview.memo("once pay", () => undefined)).toBeNull();
-      expect(await interview.once("pay", () => "paid")).toBe("paid");
-      await interview.ask({ who: askName });
+      const elicitor = elicitorOf(call.run(results(ada, ada)));
+      expect(await elicitor.memo("once pay", () => undefined)).toBeNull();
+      expect(await elicitor.once("pay", () => "paid")).toBe("paid");
+      await elicitor.ask({ who: askName });
     }
     expect(call.memos).toEqual({ "memo once pay": null, "once pay": "paid" });
   });
 });
 
 describe("once", () => {
-  const pay = (done: string[]) => async (interview: StreamElicitor) => {
-    const receipt = await interview.once("pay", () => {
+  const pay = (done: string[]) => async (elicitor: StreamElicitor) => {
+    const receipt = await elicitor.once("pay", () => {
       done.push("paid");
       return { receipt: done.length };
     });
-    await interview.ask({ who: askName });
+    await elicitor.ask({ who: askName });
     return receipt;
   };
 
   it("is done once though the run that did it was lost before it could remember", async () => {
     const [tenant, done] = [freshTenant(), [] as string[]];
-    const lost = interviewOf(new StoredCall().run(), bookOf(tenant));
+    const lost = elicitorOf(new StoredCall().run(), idempotencyOf(tenant));
     expect(await outcome(lost, pay(done)(lost))).toBe("suspended");
-    const next = interviewOf(new StoredCall().run(results(ada)), bookOf(tenant));
+    const next = elicitorOf(new StoredCall().run(results(ada)), idempotencyOf(tenant));
     expect(await pay(done)(next)).toEqual({ receipt: 1 });
     expect(done).toEqual(["paid"]);
   });
 
   it("carries its result to the next run without asking the authority", async () => {
-    const [call, done, book] = [new StoredCall(), [] as string[], bookOf(freshTenant())];
-    const first = interviewOf(call.run(), book);
+    const [call, done, idempotency] = [new StoredCall(), [] as string[], idempotencyOf(freshTenant())];
+    const first = elicitorOf(call.run(), idempotency);
     await outcome(first, pay(done)(first));
     const silent: IdempotencyStore = {
       claim: () => Promise.reject(new Error("asked")),
       settle: () => Promise.reject(new Error("asked")),
     };
-    expect(await pay(done)(interviewOf(call.run(results(ada)), silent))).toEqual({ receipt: 1 });
+    expect(await pay(done)(elicitorOf(call.run(results(ada)), silent))).toEqual({ receipt: 1 });
   });
 
   it("is not known to be done when the run that began it never came to an end", async () => {
-    const book = bookOf(freshTenant());
-    const failing = interviewOf(new StoredCall().run(), book);
+    const idempotency = idempotencyOf(freshTenant());
+    const failing = elicitorOf(new StoredCall().run(), idempotency);
     await expect(failing.once("pay", () => Promise.reject(new Error("half way")))).rejects.toThrow("half way");
-    const next = interviewOf(new StoredCall().run(), book);
+    const next = elicitorOf(new StoredCall().run(), idempotency);
     await expect(next.once("pay", () => "paid")).rejects.toThrow("whether it was done is not known");
-    expect(await interviewOf(new StoredCall("another").run(), book).once("pay", () => "paid")).toBe("paid");
+    expect(await elicitorOf(new StoredCall("another").run(), idempotency).once("pay", () => "paid")).toBe("paid");
   });
 
-  it("needs no authority in a call that cannot run again, and is kept for when it can", async () => {
+  it("needs no tenant object in a call that cannot run again, and is stored for one that can", async () => {
     const tenant = freshTenant();
     const call = new StoredCall(null);
     const done: string[] = [];
-    const first = interviewOf(call.run(), bookOf(tenant));
+    const first = elicitorOf(call.run(), idempotencyOf(tenant));
     expect(await outcome(first, pay(done)(first))).toBe("suspended");
     expect(await createRpcClient(tenant.stub, authorityStore).claim("call", "pay", Date.now() + 1000)).toEqual({
       state: "claimed",
     });
-    expect(await pay(done)(interviewOf(call.run(results(ada)), bookOf(tenant)))).toEqual({ receipt: 1 });
+    expect(await pay(done)(elicitorOf(call.run(results(ada)), idempotencyOf(tenant)))).toEqual({ receipt: 1 });
     expect(done).toEqual(["paid"]);
   });
 });
@@ -294,44 +291,44 @@ describe("the time that a handler waits for its client", () => {
       const response = await one.promise;
       return new Map(questions.map(({ digest }) => [digest, response]));
     };
-    const interview = interviewOf({ nonce: "call", memos: {}, request: ask, cancel: () => {} });
-    return { interview, open, begun: begun.map(({ promise }) => promise) };
+    const elicitor = elicitorOf({ nonce: "call", memos: {}, request: ask, cancel: () => {} });
+    return { elicitor, open, begun: begun.map(({ promise }) => promise) };
   }
 
   it("counts while it waits, and no longer", async () => {
-    const { interview, open, begun } = waiting();
-    const asked = interview.ask({ where: askRoots });
+    const { elicitor, open, begun } = waiting();
+    const question = elicitor.ask({ where: askRoots });
     await begun[0];
     vi.setSystemTime(700);
-    expect(interview.waitedMs()).toBe(700);
+    expect(elicitor.waitedMs()).toBe(700);
     open[0]?.resolve({ result: { roots: [] } });
-    await asked;
+    await question;
     vi.setSystemTime(900);
-    expect(interview.waitedMs()).toBe(700);
+    expect(elicitor.waitedMs()).toBe(700);
   });
 
   it("counts on while another part of the handler still waits", async () => {
-    const { interview, open, begun } = waiting();
-    const [one, two] = [interview.ask({ one: askRoots }), interview.ask({ two: askRoots })];
+    const { elicitor, open, begun } = waiting();
+    const [one, two] = [elicitor.ask({ one: askRoots }), elicitor.ask({ two: askRoots })];
     await Promise.all(begun);
     vi.setSystemTime(300);
     open[0]?.resolve({ result: { roots: [] } });
     await Promise.race([one, two]);
     vi.setSystemTime(1000);
-    expect(interview.waitedMs()).toBe(1000);
+    expect(elicitor.waitedMs()).toBe(1000);
     open[1]?.resolve({ result: { roots: [] } });
     await Promise.all([one, two]);
     vi.setSystemTime(5000);
-    expect(interview.waitedMs()).toBe(1000);
+    expect(elicitor.waitedMs()).toBe(1000);
   });
 
   it("ends with a question that could not be put", async () => {
-    const { interview, open, begun } = waiting();
-    const asked = interview.ask({ where: askRoots }).catch(String);
+    const { elicitor, open, begun } = waiting();
+    const question = elicitor.ask({ where: askRoots }).catch(String);
     await begun[0];
     open[0]?.reject(new Error("full"));
-    expect(await asked).toContain("full");
+    expect(await question).toContain("full");
     vi.setSystemTime(5000);
-    expect(interview.waitedMs()).toBe(0);
+    expect(elicitor.waitedMs()).toBe(0);
   });
 });

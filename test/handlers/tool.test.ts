@@ -1,9 +1,7 @@
-// A tool is checked when it is defined, and the error names the tool and the rule.
-
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { defineTool } from "../../src/handlers/tool.ts";
-import { callOf, hostOf } from "../support/workerd/calls.ts";
+import { callOf, requestScopeOf } from "../support/workerd/calls.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 
 const handler = () => "done";
@@ -45,7 +43,7 @@ describe("defineTool", () => {
     expect(defineTool({ name: "plain", title: "Plain", handler }).wire.description).toBe("Plain");
   });
 
-  it("lists everything that the author said, and nothing else", () => {
+  it("lists the author's members, and nothing else", () => {
     const about = {
       title: "T",
       description: "D",
@@ -92,7 +90,7 @@ describe("defineTool", () => {
   });
 });
 
-describe("what a handler throws", () => {
+describe("an error of a handler", () => {
   const thrown = [Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError] as const;
   class OrderError extends Error {
     override readonly name = "OrderError";
@@ -101,7 +99,7 @@ describe("what a handler throws", () => {
 
   const textOf = async (work: () => never) => {
     const tool = defineTool({ name: "throws", handler: work });
-    const outcome = await tool.call({}, callOf(), hostOf(freshTenant(), { requestId: "ray-7" }));
+    const outcome = await tool.call({}, callOf(), requestScopeOf(freshTenant(), { requestId: "ray-7" }));
     return outcome.kind === "complete" ? outcome.result : outcome;
   };
   const masked = {

@@ -1,4 +1,4 @@
-// zod/mini without its writer, and with it: in one file, because a module is brought once.
+// One file, because a module is imported once.
 
 import { expect, it } from "vitest";
 import * as z from "zod/mini";

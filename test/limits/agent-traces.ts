@@ -1,6 +1,5 @@
-// Owns ten minutes of what busy agents send, made from what real ones do: turns of a model, a burst of parallel calls in
-// each, lists when a session begins and now and then after, polling while something long runs. Refuses a clock: a trace
-// is a list of times.
+// Ten minutes of what busy agents send, made from what real ones do: turns of a model, a burst of parallel calls in
+// each, lists when a session begins and now and then after, polling while something long runs.
 
 export interface TracedMessage {
   /** Milliseconds since the trace began. */

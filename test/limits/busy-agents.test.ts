@@ -20,19 +20,19 @@ const SEEDS = Array.from({ length: 5 }, (_none, at) => inject("seed") + at);
 interface Replayed {
   readonly met: LimitRejection[];
   /** How often the location was asked: only when more than half of a limit is used. */
-  readonly asked: number;
+  readonly requestCount: number;
 }
 
 function replay(trace: readonly TracedMessage[], caller: Omit<LimitedCaller, "limits">): Replayed {
   const limiter = new RateLimiter();
   const met: LimitRejection[] = [];
-  let asked = 0;
+  let requestCount = 0;
   for (const { at, tool } of trace) {
     const taken = limiter.take({ ...caller, limits }, tool, EPOCH + at, async () => true);
-    if (taken instanceof Promise) asked += 1;
+    if (taken instanceof Promise) requestCount += 1;
     else if (taken) met.push(taken);
   }
-  return { met, asked };
+  return { met, requestCount };
 }
 
 const key = { tenant: "acme", id: "key a", isAnonymous: false };
@@ -56,8 +56,8 @@ describe.each(SEEDS)("in ten minutes, drawn from %i", (seed) => {
   });
 
   test("no agent comes so near to a limit that its location is asked", () => {
-    expect(replay(agents(4, BUSIEST, seed), key).asked).toBe(0);
-    expect(replay(agents(20, USUAL, seed), office).asked).toBe(0);
+    expect(replay(agents(4, BUSIEST, seed), key).requestCount).toBe(0);
+    expect(replay(agents(20, USUAL, seed), office).requestCount).toBe(0);
   });
 });
 

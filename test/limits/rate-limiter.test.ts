@@ -48,12 +48,12 @@ describe("a limiter", () => {
   test("asks the location only when more than half is used, and pauses when that has had enough", async () => {
     const limiter = new RateLimiter();
     const caller = callerOf("key a", { principalMessages: 100 });
-    const asked: string[] = [];
-    const edge = async (key: string) => asked.push(key) <= 12;
+    const requests: string[] = [];
+    const edge = async (key: string) => requests.push(key) <= 12;
     for (let sent = 0; sent < 50; sent += 1) expect(limiter.take(caller, undefined, NOW, edge)).toBeUndefined();
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
     expect(await limiter.take(caller, undefined, NOW, edge)).toBeUndefined();
-    expect(asked).toEqual(Array(10).fill("acme principalMessages key a"));
+    expect(requests).toEqual(Array(10).fill("acme principalMessages key a"));
     const met = await Promise.all(Array.from({ length: 14 }, async () => limiter.take(caller, undefined, NOW, edge)));
     expect(met.find(Boolean)).toMatchObject({ name: "principalMessages", waitMs: 15_000 });
     expect(await limiter.take(caller, undefined, NOW + 14_000, edge)).toBeDefined();

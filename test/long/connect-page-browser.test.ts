@@ -153,8 +153,8 @@ describe("a person", () => {
     expect(await page.evaluate("[localStorage.length, sessionStorage.length, document.cookie, location.href]")).toEqual(
       [0, 0, "", `${origin}/mcp/${ids.key}`],
     );
-    const asked = await page.evaluate<string[]>(`performance.getEntriesByType("resource").map(({ name }) => name)`);
-    expect(new Set(asked)).toEqual(new Set([`${origin}/mcp/${ids.key}`, ABOUT.icon]));
+    const requests = await page.evaluate<string[]>(`performance.getEntriesByType("resource").map(({ name }) => name)`);
+    expect(new Set(requests)).toEqual(new Set([`${origin}/mcp/${ids.key}`, ABOUT.icon]));
   });
 
   test("reads what a tool answers as text, also from a stream", async () => {

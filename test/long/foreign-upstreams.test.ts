@@ -88,8 +88,8 @@ async function connectV2({ url, headers }: Place): Promise<ClientV2> {
 async function connectRemote({ url, headers }: Place): Promise<ClientV1> {
   const home = mkdtempSync(join(tmpdir(), "tenantry-home-"));
   const proxy = join(FOREIGN, "node_modules/mcp-remote/dist/proxy.js");
-  const said = Object.entries(headers).flatMap(([name, value]) => ["--header", `${name}: ${value}`]);
-  const args = [proxy, url, "--allow-http", "--silent", ...said];
+  const lines = Object.entries(headers).flatMap(([name, value]) => ["--header", `${name}: ${value}`]);
+  const args = [proxy, url, "--allow-http", "--silent", ...lines];
   const client = new ClientV1(ABOUT);
   await client.connect(new StdioClientTransport({ command: process.execPath, args, env: { HOME: home } }));
   onTestFinished(async () => {
@@ -142,9 +142,9 @@ describe.each(ROWS.map((row) => ({ gateways: 1, ...row })))("$server behind $gat
   // mcp-remote itself loses some where they come fast.
   test.each(OFFICIAL)("tells its progress to %s", async (_name, connect) => {
     const here = await come();
-    const heard = await progressOf(await connect(here), `${here.prefix}${progress}`);
-    expect(heard).toEqual([1, 2, 3]);
-    expect(heard).toEqual(await progressOf(await connect(there), progress));
+    const values = await progressOf(await connect(here), `${here.prefix}${progress}`);
+    expect(values).toEqual([1, 2, 3]);
+    expect(values).toEqual(await progressOf(await connect(there), progress));
   });
 
   test("logs as far as its messages come on the stream of the call, and completes", async () => {

@@ -48,12 +48,12 @@ async function startInspector(url: string): Promise<string> {
     child.kill("SIGKILL");
     rmSync(home, { recursive: true, force: true });
   });
-  const said: string[] = [];
+  const lines: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
-    createInterface({ input: stream }).on("line", (line) => said.push(line));
+    createInterface({ input: stream }).on("line", (line) => lines.push(line));
   }
   // With the token by which its own page is let in.
-  const own = () => said.map((line) => new RegExp(String.raw`http://\S+:${page}\?\S+`).exec(line)?.[0]).find(Boolean);
+  const own = () => lines.map((line) => new RegExp(String.raw`http://\S+:${page}\?\S+`).exec(line)?.[0]).find(Boolean);
   await expect.poll(own, { timeout: STARTED_WITHIN_MS }).toBeDefined();
   return own() ?? "";
 }

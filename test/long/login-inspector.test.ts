@@ -34,17 +34,17 @@ test("the Inspector logs a person in and calls a tool as them", async () => {
     env: { HOME: home, PATH: "", MCP_AUTO_OPEN_ENABLED: "true" },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const said: string[] = [];
+  const lines: string[] = [];
   let opened = 0;
   createInterface({ input: child.stderr }).on("line", (line) => {
-    said.push(line);
+    lines.push(line);
     const [found] = /https?:\/\/\S+[?&]response_type=code\S*/.exec(line) ?? [];
     if (found === undefined) return;
     opened += 1;
     void byKey(token, callback)(new URL(found)).then((to) => fetch(to));
   });
   const [answered] = await Promise.all([text(child.stdout), once(child, "exit")]);
-  expect(child.exitCode, said.join("\n")).toBe(0);
+  expect(child.exitCode, lines.join("\n")).toBe(0);
   expect(JSON.parse(answered)).toMatchObject({
     content: [{ text: expect.stringContaining(`"id":"key ${key}"`) as unknown }],
   });

@@ -1,5 +1,4 @@
-// Owns mcp-remote as a client that only starts programs runs it, and the person whom it sends to the tenant's login. Refuses
-// assertions.
+// Mcp-remote as a client that only starts programs runs it, and the person whom it sends to the tenant's login.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

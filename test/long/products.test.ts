@@ -64,9 +64,9 @@ describe("examples/tickets: a tracker with D1", () => {
   test("a ticket is closed once the person has said so, and stays open else", async () => {
     const acme = await connected(`${origin}/mcp/acme`);
     const answers = ["decline", "accept"] as const;
-    let asked = 0;
+    let requestCount = 0;
     acme.setRequestHandler("elicitation/create", () => {
-      const action = answers[asked++] ?? "cancel";
+      const action = answers[requestCount++] ?? "cancel";
       return action === "accept" ? { action, content: { close: true } } : { action };
     });
     const close = () => acme.callTool({ name: "close_ticket", arguments: { id: 7 } });
@@ -134,12 +134,12 @@ describe("examples/tickets: a tracker with D1", () => {
 describe("examples/rest-api: a REST API as tools", () => {
   const library = project("rest-api");
   let client: Client;
-  const asked: string[] = [];
-  const slow = { asked: Promise.withResolvers<void>(), left: Promise.withResolvers<void>() };
+  const requests: string[] = [];
+  const slow = { arrival: Promise.withResolvers<void>(), left: Promise.withResolvers<void>() };
 
   beforeAll(async () => {
     const api = createServer((request, response) => {
-      asked.push(`${request.headers.authorization} ${request.url}`);
+      requests.push(`${request.headers.authorization} ${request.url}`);
       const { pathname, searchParams } = new URL(request.url ?? "/", "http://library");
       const page = Number(searchParams.get("page") || 0);
       if (pathname === "/books") {
@@ -151,7 +151,7 @@ describe("examples/rest-api: a REST API as tools", () => {
         response.end(Buffer.from([137, 80, 78, 71]));
       } else if (pathname === "/books/slow/cover") {
         response.on("close", slow.left.resolve);
-        slow.asked.resolve();
+        slow.arrival.resolve();
       } else if (pathname === "/books/broken/cover") {
         response.statusCode = 500;
         response.end("stack of the API");
@@ -176,7 +176,7 @@ describe("examples/rest-api: a REST API as tools", () => {
     expect(first.structuredContent).toEqual({ items: [{ id: "b0", title: "Book 0" }], next: "1" });
     const last = await client.callTool({ name: "list_books", arguments: { page: "2" } });
     expect(last.structuredContent).toEqual({ items: [{ id: "b2", title: "Book 2" }] });
-    expect(new Set(asked.map((line) => line.split(" /")[0]))).toEqual(new Set(["Bearer key-of-the-city"]));
+    expect(new Set(requests.map((line) => line.split(" /")[0]))).toEqual(new Set(["Bearer key-of-the-city"]));
   });
 
   test("a large answer is a resource, and a binary one an image", async () => {
@@ -194,7 +194,7 @@ describe("examples/rest-api: a REST API as tools", () => {
     const { signal } = cancel;
     const called = client.callTool({ name: "cover", arguments: { id: "slow" } }, { signal });
     const ended = expect(called).rejects.toThrow();
-    await slow.asked.promise;
+    await slow.arrival.promise;
     cancel.abort();
     await Promise.all([ended, slow.left.promise]);
   });

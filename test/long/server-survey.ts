@@ -1,5 +1,5 @@
-// Owns asking a server for everything that it offers, through one of the official clients: every list, every tool, resource,
-// template, prompt and completion, with arguments made from what is listed. Refuses to judge: two surveys are compared.
+// Asks a server for everything that it offers, through one of the official clients: every list, every tool, resource,
+// template, prompt and completion, with arguments made from what is listed.
 
 import type { Client as ClientV2 } from "@modelcontextprotocol/client";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
@@ -32,20 +32,24 @@ export interface Survey {
   readonly answers: Readonly<Record<string, unknown>>;
 }
 
-interface Asked {
+interface SentRequest {
   /** What stands before the server's own names. */
   readonly prefix: string;
   /** Whether to ask for completions: a gateway says that it completes, whatever is behind it. */
   readonly completes: boolean;
 }
 
-export async function survey(client: AnyClient, { prefix, completes }: Asked): Promise<Survey> {
+export async function survey(client: AnyClient, { prefix, completes }: SentRequest): Promise<Survey> {
   const { tools, prompts, resources, templates } = await listsOf(client);
   const bare = (name: string) => (name.startsWith(prefix) ? name.slice(prefix.length) : `NOT PREFIXED ${name}`);
   const answers: Record<string, unknown> = {};
   for (const { name, inputSchema } of tools) {
-    const asked = { name, arguments: sampleOf(inputSchema) as Json };
-    answers[`call ${bare(name)}`] = await answerOf(client.callTool(asked), ["content", "structuredContent", "isError"]);
+    const params = { name, arguments: sampleOf(inputSchema) as Json };
+    answers[`call ${bare(name)}`] = await answerOf(client.callTool(params), [
+      "content",
+      "structuredContent",
+      "isError",
+    ]);
   }
   const uris = [...resources.map(({ uri }) => uri), ...templates.map(({ uriTemplate }) => filled(uriTemplate))];
   for (const uri of uris) answers[`read ${uri}`] = await answerOf(client.readResource({ uri }), ["contents"]);
@@ -145,19 +149,19 @@ function sampleOf(schema: Json): unknown {
 
 /** Every progress that a call told of. */
 export async function progressOf(client: AnyClient, name: string): Promise<readonly number[]> {
-  const heard: number[] = [];
-  const onprogress = ({ progress }: { progress: number }) => void heard.push(progress);
-  const asked = { name, arguments: { duration: 0.3, steps: 3 } };
-  if (client instanceof ClientV1) await client.callTool(asked, undefined, { onprogress });
-  else await client.callTool(asked, { onprogress });
-  return heard;
+  const values: number[] = [];
+  const onprogress = ({ progress }: { progress: number }) => void values.push(progress);
+  const params = { name, arguments: { duration: 0.3, steps: 3 } };
+  if (client instanceof ClientV1) await client.callTool(params, undefined, { onprogress });
+  else await client.callTool(params, { onprogress });
+  return values;
 }
 
 /** What a call logged, to a client of v1 that asks for every level. */
 export async function logsOf(client: ClientV1, name: string): Promise<readonly unknown[]> {
-  const heard: unknown[] = [];
-  client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => void heard.push(params.data));
+  const messages: unknown[] = [];
+  client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => void messages.push(params.data));
   await client.setLoggingLevel("debug");
   await client.callTool({ name, arguments: {} });
-  return heard;
+  return messages;
 }

@@ -18,7 +18,7 @@ describe("pauses", () => {
       1000, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000,
     ]);
     waits.recordConnection(10_000, false);
-    expect([5, 5, 5].map((asked) => waits.nextDelayMs(asked))).toEqual([5, 1000, 2000]);
+    expect([5, 5, 5].map((requestCount) => waits.nextDelayMs(requestCount))).toEqual([5, 1000, 2000]);
   });
 
   test("begin nearly anew after a connection that was useful, but not at the server's word while it is short", () => {
@@ -38,13 +38,17 @@ describe("pauses", () => {
 
   test("are never shorter than the server asks, however the dice fall", () => {
     const waits = backoff(0);
-    expect([60_000, 60_000, 60_000].map((asked) => waits.nextDelayMs(asked))).toEqual([60_000, 60_000, 60_000]);
+    expect([60_000, 60_000, 60_000].map((requestCount) => waits.nextDelayMs(requestCount))).toEqual([
+      60_000, 60_000, 60_000,
+    ]);
     expect(backoff(0).nextDelayMs(0)).toBe(0);
   });
 
   test("are no longer than an hour, whatever a server asks for", () => {
     const waits = backoff(1);
-    expect([999_999_999, 999_999_999].map((asked) => waits.nextDelayMs(asked))).toEqual([3_600_000, 3_600_000]);
+    expect([999_999_999, 999_999_999].map((requestCount) => waits.nextDelayMs(requestCount))).toEqual([
+      3_600_000, 3_600_000,
+    ]);
   });
 });
 

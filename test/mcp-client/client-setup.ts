@@ -1,5 +1,5 @@
-// Owns what tests of the MCP client start from: an endpoint on a clock that stands still, the ways to send a request, and the
-// proof that nothing was left behind when a test ends.
+// What tests of the MCP client start from: an endpoint on a clock that stands still, the ways to send a request, and
+// the proof that nothing was left behind when a test ends.
 
 import { afterEach, expect, onTestFinished } from "vitest";
 import type { RemoteEndpoint, RequestOptions } from "../../src/mcp-client/remote-endpoint.ts";

@@ -176,10 +176,10 @@ test("a redirect within the origin is followed by every request", async () => {
 });
 
 test("a server that refuses the revision and names it among its own is asked once more", async () => {
-  let asked = 0;
+  let requestCount = 0;
   const { work, server } = await connecting((one) => {
-    asked += 1;
-    if (asked === 1) unsupported(one, ["2026-07-28"]);
+    requestCount += 1;
+    if (requestCount === 1) unsupported(one, ["2026-07-28"]);
     else one.result(DISCOVERED);
   });
   expect(await work).toMatchObject({ transport: "2026" });

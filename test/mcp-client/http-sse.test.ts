@@ -185,11 +185,11 @@ test.each([
   const asking = faultOf(connection.send(ping(1)));
   const asked = await server.next("ping");
   const telling = faultOf(connection.sendOneWay('{"jsonrpc":"2.0","method":"notifications/told"}'));
-  const told = await server.next("notifications/told");
+  const exchange = await server.next("notifications/told");
   if (kind === "lost") stream.end();
   else connection.close();
   for (const fault of [await asking, await telling]) expect(fault).toMatchObject({ kind, sent: "perhaps" });
-  await Promise.all([asked.closed, told.closed]);
+  await Promise.all([asked.closed, exchange.closed]);
 });
 
 test("an event that is no message is skipped, and counted, and what follows is read", async () => {

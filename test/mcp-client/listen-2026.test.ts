@@ -26,22 +26,22 @@ async function listening(options: Pick<ListenOptions, "hasWorked" | "limits"> = 
     const { done, value } = await events.next();
     return done === true ? undefined : value;
   };
-  const asked = async (): Promise<Exchange> => made.server.next("subscriptions/listen");
+  const nextRequest = async (): Promise<Exchange> => made.server.next("subscriptions/listen");
   /** Reads on through the pause. */
   const after = async (milliseconds: number) => {
     const reading = next();
     reading.catch(() => undefined);
     await made.clock.untilWaitsFor(milliseconds);
     made.clock.advance(milliseconds);
-    return { exchange: await asked(), reading: async () => reading };
+    return { exchange: await nextRequest(), reading: async () => reading };
   };
-  return { ...made, events, next, asked, after };
+  return { ...made, events, next, nextRequest, after };
 }
 
 test("a subscription is a request like any other, and hears what the server agreed to", async () => {
-  const { next, asked, events } = await listening();
+  const { next, nextRequest, events } = await listening();
   const first = next();
-  const exchange = await asked();
+  const exchange = await nextRequest();
   expectOfficial("2026-07-28", exchange.message, { direction: "client" });
   expect(exchange.headers).toMatchObject({
     "mcp-method": "subscriptions/listen",
@@ -56,9 +56,9 @@ test("a subscription is a request like any other, and hears what the server agre
 });
 
 test("the limit of lines goes over all connections of a subscription", async () => {
-  const { events, next, asked, after } = await listening({ limits: { lines: 1000, linesPerSecond: 0 } });
+  const { events, next, nextRequest, after } = await listening({ limits: { lines: 1000, linesPerSecond: 0 } });
   const first = next();
-  (await asked()).stream().event(acknowledged()).raw(":\n".repeat(600)).end();
+  (await nextRequest()).stream().event(acknowledged()).raw(":\n".repeat(600)).end();
   expect(await first).toMatchObject({ kind: "listening" });
   expect(await next()).toMatchObject({ kind: "dropped" });
   const { exchange, reading } = await after(500);
@@ -69,9 +69,9 @@ test("the limit of lines goes over all connections of a subscription", async () 
 });
 
 test("a subscription that the server ends with a result is over", async () => {
-  const { next, asked, server } = await listening();
+  const { next, nextRequest, server } = await listening();
   const first = next();
-  (await asked()).stream().event(acknowledged()).event(ended).end();
+  (await nextRequest()).stream().event(acknowledged()).event(ended).end();
   expect(await first).toMatchObject({ kind: "listening" });
   expect(await next()).toMatchObject({ kind: "ended", message: { id: "l" } });
   expect(await next()).toBeUndefined();
@@ -82,9 +82,9 @@ test.each([
   { how: "ends", cut: (one: Exchange) => one.end(), fault: "unanswered" },
   { how: "breaks", cut: (one: Exchange) => one.drop(), fault: "lost" },
 ])("a connection that $how is made again, the same to the byte, and that is said", async ({ cut, fault }) => {
-  const { next, asked, after, events } = await listening();
+  const { next, nextRequest, after, events } = await listening();
   const first = next();
-  const exchange = (await asked()).stream().raw("retry: 5\n").event(acknowledged());
+  const exchange = (await nextRequest()).stream().raw("retry: 5\n").event(acknowledged());
   await first;
   cut(exchange);
   expect(await next()).toMatchObject({ kind: "dropped", waitMs: 5, fault: { kind: fault } });
@@ -97,9 +97,9 @@ test.each([
 });
 
 test("a subscription that held for a while is made again at the server's pace, one that did not less often", async () => {
-  const { next, asked, after, clock, events } = await listening();
+  const { next, nextRequest, after, clock, events } = await listening();
   const first = next();
-  let stream = (await asked()).stream().raw("retry: 5\n").event(acknowledged());
+  let stream = (await nextRequest()).stream().raw("retry: 5\n").event(acknowledged());
   await first;
   for (const [openMs, afterMs] of [
     [10, 5],
@@ -117,9 +117,9 @@ test("a subscription that held for a while is made again at the server's pace, o
 });
 
 test("a server that is down for a while is waited for, less and less often, and as it says", async () => {
-  const { next, asked, after, events } = await listening();
+  const { next, nextRequest, after, events } = await listening();
   const first = next();
-  (await asked()).stream().event(acknowledged()).end();
+  (await nextRequest()).stream().event(acknowledged()).end();
   await first;
   expect(await next()).toMatchObject({ kind: "dropped", waitMs: 500 });
   let again = await after(500);
@@ -149,17 +149,17 @@ test.each([
     kind: "notMcp",
   },
 ])("a subscription that is $what from the first is not tried again", async ({ answer, kind }) => {
-  const { asked, events, server } = await listening();
+  const { nextRequest, events, server } = await listening();
   const reading = faultOf(events.next());
-  answer(await asked());
+  answer(await nextRequest());
   expect(await reading).toMatchObject({ kind });
   expect(server.exchanges).toHaveLength(1);
 });
 
 test("a subscription that has worked before is tried again from the first", async () => {
-  const { next, asked, after, events } = await listening({ hasWorked: true });
+  const { next, nextRequest, after, events } = await listening({ hasWorked: true });
   const first = next();
-  (await asked()).drop();
+  (await nextRequest()).drop();
   expect(await first).toMatchObject({ kind: "dropped", waitMs: 500 });
   const again = await after(500);
   again.exchange.stream().event(acknowledged());
@@ -172,9 +172,9 @@ test.each([
   { what: "wants a credential", answer: (one: Exchange) => one.refuse(401), kind: "status" },
   { what: "breaks the protocol", answer: (one: Exchange) => one.json("{"), kind: "violation" },
 ])("a subscription ends where the server $what later", async ({ answer, kind }) => {
-  const { next, asked, after } = await listening();
+  const { next, nextRequest, after } = await listening();
   const first = next();
-  (await asked()).stream().event(acknowledged()).end();
+  (await nextRequest()).stream().event(acknowledged()).end();
   await first;
   await next();
   const again = await after(500);
@@ -183,16 +183,19 @@ test.each([
 });
 
 test("a notification before the acknowledgement breaks the protocol", async () => {
-  const { asked, events } = await listening();
+  const { nextRequest, events } = await listening();
   const reading = faultOf(events.next());
-  (await asked()).stream().event(changed);
+  (await nextRequest()).stream().event(changed);
   expect(await reading).toMatchObject({ kind: "violation", rule: "notAcknowledged" });
 });
 
 test("a request of the server on a subscription is passed over", async () => {
-  const { next, asked, events } = await listening();
+  const { next, nextRequest, events } = await listening();
   const first = next();
-  const exchange = (await asked()).stream().event({ jsonrpc: "2.0", id: "q", method: "ping" }).event(acknowledged());
+  const exchange = (await nextRequest())
+    .stream()
+    .event({ jsonrpc: "2.0", id: "q", method: "ping" })
+    .event(acknowledged());
   expect(await first).toMatchObject({ kind: "listening" });
   exchange.event(changed);
   expect(await next()).toMatchObject({ kind: "notification" });
@@ -201,9 +204,9 @@ test("a request of the server on a subscription is passed over", async () => {
 
 test("the caller's signal ends a subscription quietly, in a pause and in a read", async () => {
   for (const isOpen of [true, false]) {
-    const { next, asked, abort } = await listening();
+    const { next, nextRequest, abort } = await listening();
     const first = next();
-    const exchange = (await asked()).stream().event(acknowledged());
+    const exchange = (await nextRequest()).stream().event(acknowledged());
     await first;
     if (!isOpen) exchange.end();
     if (!isOpen) await next();

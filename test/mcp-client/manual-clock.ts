@@ -1,5 +1,4 @@
-// Owns a clock that stands still until a test moves it, so that no test waits for a time or depends on one.
-// Refuses to forget a timer: `pending` says what was set and not taken back.
+// A clock that stands still until a test moves it, so that no test waits for a time or depends on one.
 
 import type { Clock } from "../../src/mcp-client/clock.ts";
 

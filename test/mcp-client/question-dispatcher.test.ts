@@ -8,7 +8,7 @@ import { parseServerMessage, type NotificationMessage, type RequestMessage } fro
 import { QuestionDispatcher, type HandleQuestion } from "../../src/mcp-client/question-dispatcher.ts";
 import { ManualClock } from "./manual-clock.ts";
 
-function asked(id: string | number, method = "roots/list"): RequestMessage {
+function ask(id: string | number, method = "roots/list"): RequestMessage {
   return parseServerMessage(JSON.stringify({ jsonrpc: "2.0", id, method, params: {} })) as RequestMessage;
 }
 
@@ -26,9 +26,9 @@ const atOnce: HandleQuestion = async () => ({});
 /** Questions to a server of which a test says when it takes what it is told. */
 function asking(answer: HandleQuestion, take: () => Promise<void> = async () => {}) {
   const clock = new ManualClock();
-  const told: string[] = [];
+  const notifications: string[] = [];
   const tell = async (text: string) => {
-    told.push(text);
+    notifications.push(text);
     await take();
   };
   // As `ask2025` does it.
@@ -37,7 +37,7 @@ function asking(answer: HandleQuestion, take: () => Promise<void> = async () => 
     async (text, mayRepeat) => sendOneWayWithRetry({ sendOneWay: tell }, text, { clock, mayRetry: mayRepeat }),
     clock,
   );
-  return { clock, told, questions };
+  return { clock, notifications, questions };
 }
 
 const busy = async () => Promise.reject(new McpFault({ kind: "lost", stage: "headers", code: undefined, sent: "yes" }));
@@ -45,41 +45,41 @@ const busy = async () => Promise.reject(new McpFault({ kind: "lost", stage: "hea
 describe("the number of messages that a server can have us send", () => {
   test("is no more at once than a server needs, of pongs, refusals and answers together", async () => {
     const taken: (() => void)[] = [];
-    const { told, questions } = asking(atOnce, async () => new Promise((resolve) => void taken.push(resolve)));
-    for (let count = 0; count < 20; count += 1) questions.dispatch(asked(`p-${count}`, "ping"));
-    for (let count = 0; count < 100; count += 1) questions.dispatch(asked(`q-${count}`));
+    const { notifications, questions } = asking(atOnce, async () => new Promise((resolve) => void taken.push(resolve)));
+    for (let count = 0; count < 20; count += 1) questions.dispatch(ask(`p-${count}`, "ping"));
+    for (let count = 0; count < 100; count += 1) questions.dispatch(ask(`q-${count}`));
     await settled();
-    expect(told).toHaveLength(32);
+    expect(notifications).toHaveLength(32);
     // Answers wait for their turn. Pings do not: there is no use in a late pong.
-    questions.dispatch(asked("late", "ping"));
+    questions.dispatch(ask("late", "ping"));
     for (let count = 0; count < 200; count += 1) {
       taken.shift()?.();
       await settled();
     }
-    expect(told.filter((text) => text.includes('"id":"q-') && text.includes("result"))).toHaveLength(32);
-    expect(told.some((text) => text.includes("late"))).toBe(false);
+    expect(notifications.filter((text) => text.includes('"id":"q-') && text.includes("result"))).toHaveLength(32);
+    expect(notifications.some((text) => text.includes("late"))).toBe(false);
     // The refusals that had a place: the other questions are passed over.
-    expect(told.filter((text) => text.includes("Too many questions"))).toHaveLength(12);
-    expect(told).toHaveLength(20 + 12 + 32);
+    expect(notifications.filter((text) => text.includes("Too many questions"))).toHaveLength(12);
+    expect(notifications).toHaveLength(20 + 12 + 32);
   });
 
   test("is no more in all, of pings that are taken at once", async () => {
-    const { told, questions } = asking(never);
+    const { notifications, questions } = asking(never);
     for (let count = 0; count < 600; count += 1) {
-      questions.dispatch(asked(count, "ping"));
+      questions.dispatch(ask(count, "ping"));
       await settled();
     }
-    expect(told).toHaveLength(500);
+    expect(notifications).toHaveLength(500);
   });
 
   test.each([
     { what: "pings", method: "ping" },
     { what: "questions", method: "roots/list" },
   ])("is no more in all where the server takes nothing, of $what", async ({ method }) => {
-    const { told, questions, clock } = asking(atOnce, busy);
+    const { notifications, questions, clock } = asking(atOnce, busy);
     const began = clock.now();
     for (let count = 0; count < 1000; count += 1) {
-      questions.dispatch(asked(count, method));
+      questions.dispatch(ask(count, method));
       await settled();
       if ((count + 1) % 32 !== 0) continue;
       // The pauses of all answers that are to be sent again.
@@ -88,35 +88,35 @@ describe("the number of messages that a server can have us send", () => {
         await settled();
       }
     }
-    expect(told.length).toBeGreaterThan(400);
-    expect(told.length).toBeLessThanOrEqual(500 + (2 * (clock.now() - began)) / 1000);
+    expect(notifications.length).toBeGreaterThan(400);
+    expect(notifications.length).toBeLessThanOrEqual(500 + (2 * (clock.now() - began)) / 1000);
     questions.close();
   });
 
   test("does not end the pongs of a call that takes hours", async () => {
-    const { told, questions, clock } = asking(never);
+    const { notifications, questions, clock } = asking(never);
     for (let count = 0; count < 2 * 3600; count += 1) {
-      questions.dispatch(asked(count, "ping"));
+      questions.dispatch(ask(count, "ping"));
       await settled();
       clock.advance(1000);
     }
-    expect(told).toHaveLength(2 * 3600);
+    expect(notifications).toHaveLength(2 * 3600);
   });
 
   test("has one attempt for each pong and each refusal, and four for an answer", async () => {
-    const { told, questions, clock } = asking(atOnce, busy);
-    questions.dispatch(asked("p", "ping"));
-    questions.dispatch(asked("q"));
+    const { notifications, questions, clock } = asking(atOnce, busy);
+    questions.dispatch(ask("p", "ping"));
+    questions.dispatch(ask("q"));
     await settled();
     for (const waitMs of [100, 500, 2000]) {
       clock.advance(waitMs);
       await settled();
     }
-    expect(told.map((text) => (JSON.parse(text) as { id: string }).id)).toEqual(["p", "q", "q", "q", "q"]);
+    expect(notifications.map((text) => (JSON.parse(text) as { id: string }).id)).toEqual(["p", "q", "q", "q", "q"]);
     const full = asking(never, busy);
-    for (let count = 0; count < 33; count += 1) full.questions.dispatch(asked(count));
+    for (let count = 0; count < 33; count += 1) full.questions.dispatch(ask(count));
     await settled();
-    expect(full.told).toEqual([expect.stringContaining("Too many questions")]);
+    expect(full.notifications).toEqual([expect.stringContaining("Too many questions")]);
     expect(full.clock.pending).toEqual([]);
     full.questions.close();
   });
@@ -130,11 +130,11 @@ describe("questions that are open", () => {
       return new Promise(() => {});
     });
     for (let count = 0; count < 400; count += 1) {
-      questions.dispatch(asked("q"));
+      questions.dispatch(ask("q"));
       // Taken back, so that the id is free again, and still worked on.
       questions.withdraw(takenBack("q"));
     }
-    for (let count = 0; count < 400; count += 1) questions.dispatch(asked(count));
+    for (let count = 0; count < 400; count += 1) questions.dispatch(ask(count));
     await settled();
     expect(signals).toHaveLength(32);
     questions.close();
@@ -143,58 +143,58 @@ describe("questions that are open", () => {
 
   test("are asked once each: an id that is open already has its answer to come", async () => {
     const answers: ((result: Record<string, unknown>) => void)[] = [];
-    const { told, questions } = asking(async () => new Promise((resolve) => void answers.push(resolve)));
-    for (let count = 0; count < 400; count += 1) questions.dispatch(asked("q"));
+    const { notifications, questions } = asking(async () => new Promise((resolve) => void answers.push(resolve)));
+    for (let count = 0; count < 400; count += 1) questions.dispatch(ask("q"));
     expect(answers).toHaveLength(1);
     answers[0]?.({ first: true });
     await settled();
-    expect(told).toEqual(['{"jsonrpc":"2.0","id":"q","result":{"first":true}}']);
-    questions.dispatch(asked("q"));
+    expect(notifications).toEqual(['{"jsonrpc":"2.0","id":"q","result":{"first":true}}']);
+    questions.dispatch(ask("q"));
     expect(answers).toHaveLength(2);
     questions.close();
   });
 
   test("are places that are free again when they have been answered", async () => {
-    const { told, questions } = asking(atOnce);
+    const { notifications, questions } = asking(atOnce);
     for (let count = 0; count < 100; count += 1) {
-      questions.dispatch(asked(count));
+      questions.dispatch(ask(count));
       await settled();
     }
-    expect(told.filter((text) => text.includes("result"))).toHaveLength(100);
+    expect(notifications.filter((text) => text.includes("result"))).toHaveLength(100);
   });
 
   test("are dropped when the work is over, and nothing is told", async () => {
     const taken: (() => void)[] = [];
-    const { told, questions } = asking(atOnce, async () => new Promise((resolve) => void taken.push(resolve)));
-    for (let count = 0; count < 32; count += 1) questions.dispatch(asked(`p-${count}`, "ping"));
-    questions.dispatch(asked("waits"));
+    const { notifications, questions } = asking(atOnce, async () => new Promise((resolve) => void taken.push(resolve)));
+    for (let count = 0; count < 32; count += 1) questions.dispatch(ask(`p-${count}`, "ping"));
+    questions.dispatch(ask("waits"));
     await settled();
     questions.close();
-    questions.dispatch(asked("later"));
-    questions.dispatch(asked("later", "ping"));
+    questions.dispatch(ask("later"));
+    questions.dispatch(ask("later", "ping"));
     for (const free of taken.splice(0)) free();
     await settled();
-    expect(told).toHaveLength(32);
+    expect(notifications).toHaveLength(32);
   });
 });
 
 test("a question under the id of one that was taken back is a question of its own", async () => {
   const answers: ((result: Record<string, unknown>) => void)[] = [];
-  const { told, questions } = asking(async () => new Promise((resolve) => void answers.push(resolve)));
-  questions.dispatch(asked("q"));
+  const { notifications, questions } = asking(async () => new Promise((resolve) => void answers.push(resolve)));
+  questions.dispatch(ask("q"));
   expect(questions.withdraw(takenBack("q"))).toBe(true);
-  questions.dispatch(asked("q"));
+  questions.dispatch(ask("q"));
   answers[0]?.({ first: true });
   answers[1]?.({ second: true });
   await settled();
-  expect(told).toEqual(['{"jsonrpc":"2.0","id":"q","result":{"second":true}}']);
+  expect(notifications).toEqual(['{"jsonrpc":"2.0","id":"q","result":{"second":true}}']);
   expect(questions.withdraw(takenBack("q"))).toBe(false);
 });
 
 test("an answer that cannot be sent throws nowhere", async () => {
   const { questions } = asking(atOnce, async () => Promise.reject(new Error("gone")));
-  questions.dispatch(asked("q"));
-  questions.dispatch(asked("p", "ping"));
+  questions.dispatch(ask("q"));
+  questions.dispatch(ask("p", "ping"));
   await settled();
   expect(questions.withdraw(takenBack("q"))).toBe(false);
 });

@@ -71,15 +71,15 @@ describe.each(ERAS)("era $era", ({ era, asks }) => {
 
   test("notifications before the result are handed over in order, each before the next is read", async () => {
     const made = await bench((one) => one.stream().event(progress("one")).event(progress("two")).event(done(1)).end());
-    const said: string[] = [];
+    const lines: string[] = [];
     await asks(made, {
       onNotification: async (message) => {
-        said.push(`begin ${message.text.length}`);
+        lines.push(`begin ${message.text.length}`);
         await Promise.resolve();
-        said.push("end");
+        lines.push("end");
       },
     });
-    expect(said).toEqual([expect.stringContaining("begin"), "end", expect.stringContaining("begin"), "end"]);
+    expect(lines).toEqual([expect.stringContaining("begin"), "end", expect.stringContaining("begin"), "end"]);
   });
 
   test("a listener who fails ends the request", async () => {
@@ -107,11 +107,11 @@ describe.each(ERAS)("era $era", ({ era, asks }) => {
     await made.server.next("tools/call");
     made.abort.abort();
     expect(await work).toMatchObject({ kind: "cancelled" });
-    const told = era === "2025" ? ["notifications/cancelled"] : [];
-    expect(made.server.names).toEqual(["tools/call", ...told]);
+    const notifications = era === "2025" ? ["notifications/cancelled"] : [];
+    expect(made.server.names).toEqual(["tools/call", ...notifications]);
     if (era === "2025") expect(made.server.exchanges.at(-1)?.message["params"]).toEqual({ requestId: 1 });
     expect(await faultOf(asks(made, {}))).toEqual({ kind: "cancelled", sent: "no" });
-    expect(made.server.names).toEqual(["tools/call", ...told]);
+    expect(made.server.names).toEqual(["tools/call", ...notifications]);
   });
 });
 
@@ -119,7 +119,7 @@ describe("a server of era 2025", () => {
   const accept: HandleQuestion = async ({ method, params }) =>
     method === "elicitation/create" ? { action: "accept", content: { said: params["message"] } } : undefined;
 
-  async function asked(answer: HandleQuestion | undefined, ...questions: Json[]) {
+  async function sendRequest(answer: HandleQuestion | undefined, ...questions: Json[]) {
     const made = await bench();
     const work = ask(made, answer === undefined ? {} : { onQuestion: answer });
     const stream = (await made.server.next("tools/call")).stream();
@@ -133,7 +133,7 @@ describe("a server of era 2025", () => {
   }
 
   test("is answered in its session, under the id of its question", async () => {
-    const made = await asked(accept, question("q"));
+    const made = await sendRequest(accept, question("q"));
     const response = await made.server.next("response");
     expectOfficial("2025-11-25", response.message, { direction: "client", method: "elicitation/create" });
     expect(response.message).toEqual({
@@ -148,7 +148,7 @@ describe("a server of era 2025", () => {
 
   test("is answered in whatever order the answers come", async () => {
     const settle: Record<string, () => void> = {};
-    const made = await asked(
+    const made = await sendRequest(
       async ({ params }) => {
         await new Promise<void>((resolve) => (settle[String(params["name"])] = resolve));
         return { name: params["name"] };
@@ -197,7 +197,7 @@ describe("a server of era 2025", () => {
       says: { error: { code: -32603, message: "Internal error" } },
     },
   ])("is told the end of $what", async ({ answer, asks, says }) => {
-    const made = await asked(answer, question("q", asks, {}));
+    const made = await sendRequest(answer, question("q", asks, {}));
     const response = await made.server.next("response");
     expect(response.message).toEqual({ jsonrpc: "2.0", id: "q", ...says });
     response.refuse(202);
@@ -207,7 +207,7 @@ describe("a server of era 2025", () => {
   test("may take a question back, which is then not answered", async () => {
     let isOver = () => {};
     const over = new Promise<void>((resolve) => (isOver = resolve));
-    const made = await asked(async ({ signal }) => {
+    const made = await sendRequest(async ({ signal }) => {
       await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
       isOver();
       return {};
@@ -220,7 +220,7 @@ describe("a server of era 2025", () => {
 
   test("has its open questions dropped when it answers the call", async () => {
     let question1: AbortSignal | undefined;
-    const made = await asked(async ({ signal }) => {
+    const made = await sendRequest(async ({ signal }) => {
       question1 = signal;
       return new Promise(() => {});
     }, question("q"));
@@ -231,7 +231,7 @@ describe("a server of era 2025", () => {
 
   test("cannot ask more at once than a person could answer", async () => {
     const many = Array.from({ length: 33 }, (_, at) => question(`q-${at}`));
-    const made = await asked(async () => new Promise(() => {}), ...many);
+    const made = await sendRequest(async () => new Promise(() => {}), ...many);
     const response = await made.server.next("response");
     expect(response.message).toMatchObject({ id: "q-32", error: { code: -32603 } });
     response.refuse(202);
@@ -277,7 +277,7 @@ describe("a server of era 2025", () => {
   });
 
   test("gets an answer again that may not have arrived", async () => {
-    const made = await asked(accept, question("q"));
+    const made = await sendRequest(accept, question("q"));
     (await made.server.next("response")).drop();
     await made.clock.untilWaitsFor(100);
     made.clock.advance(100);

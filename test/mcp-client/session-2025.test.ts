@@ -103,10 +103,10 @@ describe("a session as data", () => {
   test("goes through JSON, and is carried on from there by somebody else", async () => {
     const { endpoint, options } = await bench(sessionScript("s-9"));
     const { session } = await open2025(endpoint, HELLO, "hello", options);
-    const kept = parseSession(JSON.parse(JSON.stringify(session)));
-    expect(kept).toEqual(session);
+    const first = parseSession(JSON.parse(JSON.stringify(session)));
+    expect(first).toEqual(session);
     const other = await bench((one) => one.result({}));
-    await messagesOf(send2025({ ...other.endpoint }, kept, PING, other.options));
+    await messagesOf(send2025({ ...other.endpoint }, first, PING, other.options));
     expect(other.server.exchanges[0]?.headers).toMatchObject({ "mcp-session-id": "s-9" });
   });
 

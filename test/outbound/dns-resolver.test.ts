@@ -14,9 +14,9 @@ function scene({ ttl = 30 } = {}) {
     vi.useRealTimers();
     vi.unstubAllGlobals();
   });
-  const state = { away: undefined as (() => Promise<Response>) | undefined, asked: 0, answers: [ADDRESS] };
+  const state = { away: undefined as (() => Promise<Response>) | undefined, requestCount: 0, answers: [ADDRESS] };
   vi.stubGlobal("fetch", async () => {
-    state.asked += 1;
+    state.requestCount += 1;
     if (state.away) return state.away();
     return Response.json({ Answer: state.answers.map((data) => ({ type: 1, TTL: ttl, data })) });
   });
@@ -61,10 +61,10 @@ describe.each(FAULTS)("while a resolver %s", (_what, away) => {
     state.away = away;
     after(40_000);
     await resolve();
-    const { asked } = state;
+    const { requestCount } = state;
     after(9000);
     await resolve();
-    expect(state.asked).toBe(asked);
+    expect(state.requestCount).toBe(requestCount);
     state.away = undefined;
     state.answers = ["10.0.0.1"];
     after(2000);

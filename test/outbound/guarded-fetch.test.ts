@@ -17,9 +17,9 @@ interface Sent {
 /** What a name stands for; every other is a public place. */
 const INSIDE: Record<string, string[]> = { "rebinds.example.com": ["127.0.0.1"], "nowhere.example.com": [] };
 
-function doorTo(answers: Record<string, Answer>, about: Partial<GuardedFetchOptions> = {}) {
+function guardedFetchTo(answers: Record<string, Answer>, about: Partial<GuardedFetchOptions> = {}) {
   const sent: Sent[] = [];
-  const door = new GuardedFetch({
+  const guardedFetch = new GuardedFetch({
     tenant: crypto.randomUUID(),
     hops: 0,
     signal: () => new AbortController().signal,
@@ -34,7 +34,7 @@ function doorTo(answers: Record<string, Answer>, about: Partial<GuardedFetchOpti
     },
     ...about,
   });
-  return { door, sent };
+  return { guardedFetch, sent };
 }
 
 const to = (location: string, status = 302) => new Response("moved", { status, headers: { location } });
@@ -66,12 +66,12 @@ describe("a redirect", () => {
     ["https://[::1", "url"],
   ])("to %s is refused at whatever hop", async (location, rule) => {
     const first = "https://a.example.com/";
-    const { door, sent } = doorTo({
+    const { guardedFetch, sent } = guardedFetchTo({
       [first]: to("/two"),
       [`${first}two`]: to("/three"),
       [`${first}three`]: to(location),
     });
-    expect(await ruleOf(door.fetch(first))).toBe(rule);
+    expect(await ruleOf(guardedFetch.fetch(first))).toBe(rule);
     expect(sent.map(({ url }) => url)).toEqual([first, `${first}two`, `${first}three`]);
   });
 
@@ -83,9 +83,9 @@ describe("a redirect", () => {
           at < length ? to(`/${at + 1}`) : ok(),
         ]),
       );
-    expect(await ruleOf(doorTo(chain(5)).door.fetch("https://a.example.com/0"))).toBe("passed");
-    const { door, sent } = doorTo(chain(6));
-    expect(await ruleOf(door.fetch("https://a.example.com/0"))).toBe("redirects");
+    expect(await ruleOf(guardedFetchTo(chain(5)).guardedFetch.fetch("https://a.example.com/0"))).toBe("passed");
+    const { guardedFetch, sent } = guardedFetchTo(chain(6));
+    expect(await ruleOf(guardedFetch.fetch("https://a.example.com/0"))).toBe("redirects");
     expect(sent).toHaveLength(6);
   });
 
@@ -99,8 +99,11 @@ describe("a redirect", () => {
     [302, "PUT", "PUT", "text"],
     [303, "PUT", "GET", ""],
   ])("%i of a %s goes on as %s with the body %j", async (status, method, next, body) => {
-    const { door, sent } = doorTo({ "https://a.example.com/": to("/b", status), "https://a.example.com/b": ok() });
-    await door.fetch("https://a.example.com/", { method, body: "text", headers: { "content-language": "en" } });
+    const { guardedFetch, sent } = guardedFetchTo({
+      "https://a.example.com/": to("/b", status),
+      "https://a.example.com/b": ok(),
+    });
+    await guardedFetch.fetch("https://a.example.com/", { method, body: "text", headers: { "content-language": "en" } });
     expect(sent[1]).toMatchObject({ method: next, body });
     expect(Object.keys(sent[1]?.headers ?? {}).filter((name) => name.startsWith("content-")).length > 0).toBe(
       body !== "",
@@ -108,20 +111,22 @@ describe("a redirect", () => {
   });
 
   it.each([301, 303])("%i of a HEAD stays one", async (status) => {
-    const { door, sent } = doorTo({
+    const { guardedFetch, sent } = guardedFetchTo({
       "https://a.example.com/": to("/b", status),
       "https://a.example.com/b": () => new Response(null),
     });
-    await door.fetch("https://a.example.com/", { method: "HEAD" });
+    await guardedFetch.fetch("https://a.example.com/", { method: "HEAD" });
     expect(sent[1]?.method).toBe("HEAD");
   });
 
   it("is refused where it wants a body again that was a stream", async () => {
     const answers = { "https://a.example.com/": to("/b", 307), "https://a.example.com/b": ok() };
     const body = new Blob(["text"]).stream();
-    expect(await ruleOf(doorTo(answers).door.fetch("https://a.example.com/", { method: "POST", body }))).toBe("body");
+    expect(
+      await ruleOf(guardedFetchTo(answers).guardedFetch.fetch("https://a.example.com/", { method: "POST", body })),
+    ).toBe("body");
     const request = new Request("https://a.example.com/", { method: "POST", body: "text" });
-    expect(await ruleOf(doorTo(answers).door.fetch(request))).toBe("body");
+    expect(await ruleOf(guardedFetchTo(answers).guardedFetch.fetch(request))).toBe("body");
   });
 
   it("drops credentials and headers that the author marked when it leads to another origin", async () => {
@@ -141,8 +146,8 @@ describe("a redirect", () => {
       ["https://a.example.com:8443/", ["accept"]],
     ] as const) {
       const target = new URL(location, "https://a.example.com/").href;
-      const { door, sent } = doorTo({ "https://a.example.com/": to(location), [target]: ok() });
-      await door.fetch("https://a.example.com/", { headers, sensitiveHeaders: ["X-Marked"] });
+      const { guardedFetch, sent } = guardedFetchTo({ "https://a.example.com/": to(location), [target]: ok() });
+      await guardedFetch.fetch("https://a.example.com/", { headers, sensitiveHeaders: ["X-Marked"] });
       expect(Object.keys(sent[0]?.headers ?? {})).toEqual(expect.arrayContaining(Object.keys(headers)));
       const names = Object.keys(sent[1]?.headers ?? {}).filter((name) => name in headers);
       expect(names.toSorted(), location).toEqual([...kept].toSorted());
@@ -151,26 +156,26 @@ describe("a redirect", () => {
 
   it("is not followed with redirect: manual or error", async () => {
     const answers = { "https://a.example.com/": to("http://10.0.0.1/") };
-    const manual = await doorTo(answers).door.fetch("https://a.example.com/", { redirect: "manual" });
+    const manual = await guardedFetchTo(answers).guardedFetch.fetch("https://a.example.com/", { redirect: "manual" });
     expect([manual.status, manual.headers.get("location")]).toEqual([302, "http://10.0.0.1/"]);
-    const { door } = doorTo({ "https://a.example.com/": to("/") });
-    expect(await ruleOf(door.fetch("https://a.example.com/", { redirect: "error" }))).toBe("redirects");
+    const { guardedFetch } = guardedFetchTo({ "https://a.example.com/": to("/") });
+    expect(await ruleOf(guardedFetch.fetch("https://a.example.com/", { redirect: "error" }))).toBe("redirects");
   });
 
   it("is an answer where it names no place to go", async () => {
-    const { door } = doorTo({ "https://a.example.com/": new Response("none", { status: 302 }) });
-    expect((await door.fetch("https://a.example.com/")).status).toBe(302);
+    const { guardedFetch } = guardedFetchTo({ "https://a.example.com/": new Response("none", { status: 302 }) });
+    expect((await guardedFetch.fetch("https://a.example.com/")).status).toBe(302);
   });
 
   it("shows in the answer as it does with the global fetch", async () => {
-    const { door } = doorTo({
+    const { guardedFetch } = guardedFetchTo({
       "https://a.example.com/": to("/b#there"),
       "https://a.example.com/b": ok(),
       "https://a.example.com/c": ok(),
     });
-    const moved = await door.fetch("https://a.example.com/#part");
+    const moved = await guardedFetch.fetch("https://a.example.com/#part");
     expect([moved.url, moved.redirected, await moved.text()]).toEqual(["https://a.example.com/b", true, "here"]);
-    const direct = await door.fetch(new URL("https://a.example.com/c"));
+    const direct = await guardedFetch.fetch(new URL("https://a.example.com/c"));
     expect([direct.url, direct.redirected]).toEqual(["https://a.example.com/c", false]);
   });
 });
@@ -183,26 +188,31 @@ describe("a first request", () => {
     ["https://2130706433/", "address"],
     ["https://rebinds.example.com/", "address"],
   ])("to %s is refused and nothing is sent", async (url, rule) => {
-    const { door, sent } = doorTo({});
-    expect(await ruleOf(door.fetch(url))).toBe(rule);
+    const { guardedFetch, sent } = guardedFetchTo({});
+    expect(await ruleOf(guardedFetch.fetch(url))).toBe(rule);
     expect(sent).toEqual([]);
   });
 
   it("says the rule, and never what a name stands for", async () => {
-    const { door } = doorTo({});
-    const error = await door.fetch("https://rebinds.example.com/").catch(String);
+    const { guardedFetch } = guardedFetchTo({});
+    const error = await guardedFetch.fetch("https://rebinds.example.com/").catch(String);
     expect(error).toBe("OutboundError: outbound request refused (address): this address is not on the public internet");
   });
 
   it("is refused where it is for a WebSocket", async () => {
-    const { door, sent } = doorTo({});
-    expect(await ruleOf(door.fetch("https://a.example.com/", { headers: { upgrade: "websocket" } }))).toBe("upgrade");
+    const { guardedFetch, sent } = guardedFetchTo({});
+    expect(await ruleOf(guardedFetch.fetch("https://a.example.com/", { headers: { upgrade: "websocket" } }))).toBe(
+      "upgrade",
+    );
     expect(sent).toEqual([]);
   });
 
   it("counts one more Worker, whatever the author wrote", async () => {
-    const { door, sent } = doorTo({ "https://a.example.com/": to("/b"), "https://a.example.com/b": ok() }, { hops: 3 });
-    await door.fetch("https://a.example.com/", { headers: { "tenantry-hops": "0" } });
+    const { guardedFetch, sent } = guardedFetchTo(
+      { "https://a.example.com/": to("/b"), "https://a.example.com/b": ok() },
+      { hops: 3 },
+    );
+    await guardedFetch.fetch("https://a.example.com/", { headers: { "tenantry-hops": "0" } });
     expect(sent.map(({ headers }) => headers["tenantry-hops"])).toEqual(["4", "4"]);
   });
 });
@@ -221,10 +231,14 @@ describe("an answer", () => {
 
   it("is read up to its cap to the byte, and ends in an error beyond", async () => {
     const url = "https://a.example.com/";
-    expect(await ruleOf(doorTo({ [url]: bytes(5000) }).door.fetch(url, { maxBytes: 5000 }))).toBe("passed");
-    expect(await ruleOf(doorTo({ [url]: bytes(5001) }).door.fetch(url, { maxBytes: 5000 }))).toBe("size");
-    expect(await ruleOf(doorTo({ [url]: bytes(8 * 1024 * 1024) }).door.fetch(url))).toBe("passed");
-    expect(await ruleOf(doorTo({ [url]: bytes(8 * 1024 * 1024 + 1) }).door.fetch(url))).toBe("size");
+    expect(await ruleOf(guardedFetchTo({ [url]: bytes(5000) }).guardedFetch.fetch(url, { maxBytes: 5000 }))).toBe(
+      "passed",
+    );
+    expect(await ruleOf(guardedFetchTo({ [url]: bytes(5001) }).guardedFetch.fetch(url, { maxBytes: 5000 }))).toBe(
+      "size",
+    );
+    expect(await ruleOf(guardedFetchTo({ [url]: bytes(8 * 1024 * 1024) }).guardedFetch.fetch(url))).toBe("passed");
+    expect(await ruleOf(guardedFetchTo({ [url]: bytes(8 * 1024 * 1024 + 1) }).guardedFetch.fetch(url))).toBe("size");
   });
 
   it("is left at its cap where it never ends", async () => {
@@ -238,16 +252,16 @@ describe("an answer", () => {
           },
         }),
       );
-    expect(await ruleOf(doorTo({ "https://a.example.com/": endless }).door.fetch("https://a.example.com/"))).toBe(
-      "size",
-    );
+    expect(
+      await ruleOf(guardedFetchTo({ "https://a.example.com/": endless }).guardedFetch.fetch("https://a.example.com/")),
+    ).toBe("size");
     expect(isLeft).toBe(true);
   });
 
   it("is refused before it is read where its length says that it is too long", async () => {
     const long = new Response("x", { headers: { "content-length": "9000000" } });
-    const { door } = doorTo({ "https://a.example.com/": long });
-    await expect(door.fetch("https://a.example.com/")).rejects.toThrow(/too large/);
+    const { guardedFetch } = guardedFetchTo({ "https://a.example.com/": long });
+    await expect(guardedFetch.fetch("https://a.example.com/")).rejects.toThrow(/too large/);
   });
 
   it("is refused where it does not come in time", async () => {
@@ -255,8 +269,8 @@ describe("an answer", () => {
       new Promise<Response>((_resolve, reject) => {
         request.signal.addEventListener("abort", () => reject(request.signal.reason as Error));
       });
-    const { door } = doorTo({ "https://a.example.com/": never }, { timeoutMs: 20 });
-    expect(await ruleOf(door.fetch("https://a.example.com/"))).toBe("time");
+    const { guardedFetch } = guardedFetchTo({ "https://a.example.com/": never }, { timeoutMs: 20 });
+    expect(await ruleOf(guardedFetch.fetch("https://a.example.com/"))).toBe("time");
   });
 
   it("ends with the call, or with the signal that the author gave", async () => {
@@ -266,9 +280,9 @@ describe("an answer", () => {
       });
     const call = new AbortController();
     const own = new AbortController();
-    const { door, sent } = doorTo({ "https://a.example.com/": never }, { signal: () => call.signal });
-    const ofCall = door.fetch("https://a.example.com/");
-    const ofAuthor = door.fetch("https://a.example.com/", { signal: own.signal });
+    const { guardedFetch, sent } = guardedFetchTo({ "https://a.example.com/": never }, { signal: () => call.signal });
+    const ofCall = guardedFetch.fetch("https://a.example.com/");
+    const ofAuthor = guardedFetch.fetch("https://a.example.com/", { signal: own.signal });
     await vi.waitUntil(() => sent.length === 2, { timeout: 15_000 });
     call.abort(new Error("the call is over"));
     await expect(ofCall).rejects.toThrow("the call is over");
@@ -278,68 +292,72 @@ describe("an answer", () => {
 });
 
 describe("requests under way", () => {
-  const many = (door: GuardedFetch, count: number) =>
-    Promise.all(Array.from({ length: count }, () => door.fetch("https://a.example.com/")));
+  const many = (guardedFetch: GuardedFetch, count: number) =>
+    Promise.all(Array.from({ length: count }, () => guardedFetch.fetch("https://a.example.com/")));
   const answers = { "https://a.example.com/": () => new Response("text") };
 
   it("are at most 32 of a call, until one was read, left or had no body", async () => {
-    const { door } = doorTo({ ...answers, "https://a.example.com/none": () => new Response(null, { status: 204 }) });
-    const open = await many(door, 31);
-    await door.fetch("https://a.example.com/none");
-    open.push(...(await many(door, 1)));
-    expect(await ruleOf(door.fetch("https://a.example.com/"))).toBe("connections");
+    const { guardedFetch } = guardedFetchTo({
+      ...answers,
+      "https://a.example.com/none": () => new Response(null, { status: 204 }),
+    });
+    const open = await many(guardedFetch, 31);
+    await guardedFetch.fetch("https://a.example.com/none");
+    open.push(...(await many(guardedFetch, 1)));
+    expect(await ruleOf(guardedFetch.fetch("https://a.example.com/"))).toBe("connections");
     await open[0]?.text();
     await open[1]?.body?.cancel();
-    await many(door, 2);
-    expect(await ruleOf(door.fetch("https://a.example.com/"))).toBe("connections");
+    await many(guardedFetch, 2);
+    expect(await ruleOf(guardedFetch.fetch("https://a.example.com/"))).toBe("connections");
   });
 
   it("count until onEnd runs where the caller reads for itself", async () => {
-    const { door } = doorTo(answers);
+    const { guardedFetch } = guardedFetchTo(answers);
     const ends: (() => void)[] = [];
     const onEnd = (run: () => void) => ends.push(run);
     for (let at = 0; at < 32; at += 1) {
-      const response = await door.fetch("https://a.example.com/", { onEnd });
+      const response = await guardedFetch.fetch("https://a.example.com/", { onEnd });
       expect(await response.text()).toBe("text");
     }
-    expect(await ruleOf(door.fetch("https://a.example.com/"))).toBe("connections");
+    expect(await ruleOf(guardedFetch.fetch("https://a.example.com/"))).toBe("connections");
     ends[0]?.();
-    await many(door, 1);
-    expect(await ruleOf(door.fetch("https://a.example.com/"))).toBe("connections");
+    await many(guardedFetch, 1);
+    expect(await ruleOf(guardedFetch.fetch("https://a.example.com/"))).toBe("connections");
   });
 
   it("do not count once they were refused", async () => {
-    const { door } = doorTo(answers);
-    for (let at = 0; at < 40; at += 1) await ruleOf(door.fetch("https://10.0.0.1/"));
-    for (let at = 0; at < 40; at += 1) await ruleOf(door.fetch("https://a.example.com/unknown")).catch(() => {});
-    await many(door, 32);
+    const { guardedFetch } = guardedFetchTo(answers);
+    for (let at = 0; at < 40; at += 1) await ruleOf(guardedFetch.fetch("https://10.0.0.1/"));
+    for (let at = 0; at < 40; at += 1)
+      await ruleOf(guardedFetch.fetch("https://a.example.com/unknown")).catch(() => {});
+    await many(guardedFetch, 32);
   });
 
   it("are at most 128 of a tenant, whatever another has open", async () => {
-    const doors = Array.from({ length: 4 }, () => doorTo(answers, { tenant: "counted" }).door);
-    const { door: last } = doorTo(answers, { tenant: "counted" });
-    for (const door of doors) await many(door, 32);
+    const guardedFetches = Array.from({ length: 4 }, () => guardedFetchTo(answers, { tenant: "counted" }).guardedFetch);
+    const { guardedFetch: last } = guardedFetchTo(answers, { tenant: "counted" });
+    for (const guardedFetch of guardedFetches) await many(guardedFetch, 32);
     expect(await ruleOf(last.fetch("https://a.example.com/"))).toBe("connections");
-    await many(doorTo(answers, { tenant: "another" }).door, 32);
-    for (const door of doors) door.close();
-    await many(doorTo(answers, { tenant: "counted" }).door, 32);
+    await many(guardedFetchTo(answers, { tenant: "another" }).guardedFetch, 32);
+    for (const guardedFetch of guardedFetches) guardedFetch.close();
+    await many(guardedFetchTo(answers, { tenant: "counted" }).guardedFetch, 32);
   });
 
   it("end with their call: none begins after it, and one that is read late is not counted twice", async () => {
-    const { door } = doorTo(answers, { tenant: "late" });
-    const open = await many(door, 32);
-    door.close();
-    expect(await ruleOf(door.fetch("https://a.example.com/"))).toBe("over");
+    const { guardedFetch } = guardedFetchTo(answers, { tenant: "late" });
+    const open = await many(guardedFetch, 32);
+    guardedFetch.close();
+    expect(await ruleOf(guardedFetch.fetch("https://a.example.com/"))).toBe("over");
     await Promise.all(open.map((response) => response.text()));
-    const doors = Array.from({ length: 4 }, () => doorTo(answers, { tenant: "late" }).door);
-    const { door: last } = doorTo(answers, { tenant: "late" });
-    for (const each of doors) await many(each, 32);
+    const guardedFetches = Array.from({ length: 4 }, () => guardedFetchTo(answers, { tenant: "late" }).guardedFetch);
+    const { guardedFetch: last } = guardedFetchTo(answers, { tenant: "late" });
+    for (const each of guardedFetches) await many(each, 32);
     expect(await ruleOf(last.fetch("https://a.example.com/"))).toBe("connections");
   });
 
   it("count for three minutes where their call was dropped without a word", async () => {
     const begun = Date.now();
-    const at = (now: number) => doorTo(answers, { tenant: "dropped", now: () => now }).door;
+    const at = (now: number) => guardedFetchTo(answers, { tenant: "dropped", now: () => now }).guardedFetch;
     for (let calls = 0; calls < 4; calls += 1) await many(at(begun), 32);
     expect(await ruleOf(at(begun + 179_999).fetch("https://a.example.com/"))).toBe("connections");
     // Those that began since count.

@@ -251,9 +251,9 @@ describe("what a name stands for", () => {
   });
 
   it("are looked up without the dot of the root, and not at all where the host is an address", async () => {
-    const asked: string[] = [];
+    const requests: string[] = [];
     const resolve = (name: string) => {
-      asked.push(name);
+      requests.push(name);
       return Promise.resolve(["1.1.1.1"]);
     };
     for (const url of [
@@ -264,7 +264,7 @@ describe("what a name stands for", () => {
     ]) {
       await findBrokenRule(new URL(url), { allow: undefined, resolve });
     }
-    expect(asked).toEqual(["api.example.com"]);
+    expect(requests).toEqual(["api.example.com"]);
   });
 });
 

@@ -1,5 +1,3 @@
-// The ladder as a table: what each inbound message is taken for, by body and headers alone, and in which order the
-// reasons to refuse it are looked at.
 import { describe, expect, test } from "vitest";
 import { classify, MAX_BATCH, type Classified, type InboundHeaders } from "../../src/protocol/classify.ts";
 import { errorCode, errorStatus } from "../../src/protocol/errors.ts";
@@ -253,7 +251,7 @@ describe("the order of refusals", () => {
     expect(classified).toMatchObject({ failure: { data: { supported: [REVISION], requested: "v9" } } });
   });
 
-  test("a version header that is missing is told from one that says otherwise", () => {
+  test("a missing version header and a wrong one have different errors", () => {
     const refusal = (version: string | null) => classify(claimed("ping"), { ...NO_HEADERS, version });
     expect(refusal(null)).toMatchObject({ failure: { message: expect.stringContaining("is required") } });
     expect(refusal("v9")).toMatchObject({ failure: { message: expect.stringContaining("does not match") } });

@@ -1,4 +1,3 @@
-// Opaque cursors: they come back as they went out, belong to one list, and pages cover a list exactly once.
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decodeCursor, encodeCursor, paginate } from "../../src/protocol/cursor.ts";

@@ -1,5 +1,3 @@
-// The name that somebody may have meant.
-
 import { expect, test } from "vitest";
 import { nearestName } from "../../src/protocol/did-you-mean.ts";
 

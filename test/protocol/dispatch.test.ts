@@ -1,4 +1,3 @@
-// Which methods exist in each era, and what a result looks like on the wire: stamps, caching hints, `_meta`, questions.
 import { describe, expect, test } from "vitest";
 import { SerializedResult, type CallOutcome, type Complete } from "../../src/protocol/call-outcome.ts";
 import { dispatch, encodeOutcome, encodeFailure } from "../../src/protocol/dispatch.ts";
@@ -6,7 +5,7 @@ import { REVISION_2026, REVISION_FEATURES, LATEST_2025, VERSIONS_2025 } from "..
 import { failure } from "../../src/protocol/errors.ts";
 import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
 import { META } from "../../src/protocol/meta.ts";
-import { callOf, FakeBackend, REVISIONS } from "../support/fake-backend.ts";
+import { callOf, FakeRequestHandlers, REVISIONS } from "../support/fake-request-handlers.ts";
 import { expectOfficial } from "../support/official-schema.ts";
 
 const SERVER = { name: "fake", version: "1.2.3" };
@@ -30,8 +29,8 @@ const NOWHERE = [
 describe.each(REVISIONS)("the methods of %s", (revision) => {
   const in2026 = revision === "2026-07-28";
   const absentOf = async (methods: readonly string[]) => {
-    const backend = new FakeBackend();
-    const outcomes = await Promise.all(methods.map((method) => dispatch(callOf(revision, method), backend)));
+    const handlers = new FakeRequestHandlers();
+    const outcomes = await Promise.all(methods.map((method) => dispatch(callOf(revision, method), handlers)));
     return methods.filter((_method, at) => {
       const outcome = outcomes[at];
       return outcome?.kind === "failure" && outcome.error === "methodNotFound";
@@ -51,8 +50,8 @@ describe.each(REVISIONS)("the methods of %s", (revision) => {
   });
 });
 
-function resultOf(outcome: CallOutcome, dialect = REVISION_2026): JsonObject {
-  const { json, status } = encodeOutcome(1, outcome, dialect, SERVER);
+function resultOf(outcome: CallOutcome, revision = REVISION_2026): JsonObject {
+  const { json, status } = encodeOutcome(1, outcome, revision, SERVER);
   expect(status).toBe(200);
   const message = JSON.parse(json) as { id: unknown; result: JsonObject };
   expect(message).toEqual({ jsonrpc: "2.0", id: 1, result: expect.any(Object) });
@@ -211,11 +210,11 @@ describe("a failure", () => {
 
   test("of a missing resource changes its code with the era and keeps the URI", () => {
     const missing = failure("resourceNotFound", undefined, { uri: "x:y" });
-    for (const [dialect, code] of [
+    for (const [revision, code] of [
       [LATEST_2025, -32002],
       [REVISION_2026, -32602],
     ] as const) {
-      const { json, status } = encodeOutcome(1, missing, dialect, SERVER);
+      const { json, status } = encodeOutcome(1, missing, revision, SERVER);
       expect(status).toBe(200);
       expect(JSON.parse(json)).toHaveProperty("error", { code, message: "Resource not found", data: { uri: "x:y" } });
     }

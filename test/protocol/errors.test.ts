@@ -1,4 +1,3 @@
-// The one error table: codes and statuses per era, and what the official error code policy forbids.
 import { describe, expect, test } from "vitest";
 import { AppError } from "../../src/protocol/app-error.ts";
 import { ERRORS, errorCode, errorStatus, type ErrorKey } from "../../src/protocol/errors.ts";

@@ -1,5 +1,4 @@
-// The request metadata headers of 2026-07-28: the Base64 form, the mirrors of method, name and parameters, and which
-// schemas may ask for a mirror.
+// The request metadata headers of 2026-07-28.
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { errorCode } from "../../src/protocol/errors.ts";
@@ -260,7 +259,7 @@ describe("parameter headers", () => {
     }
   });
 
-  test("a header nobody asked for is ignored", () => {
+  test("a header without a mirrored parameter is ignored", () => {
     expect(check([], { region: "a" }, { "mcp-param-region": "b" })).toBeUndefined();
   });
 

@@ -1,4 +1,3 @@
-// The JSON-RPC envelope: what counts as which kind of message, which id an answer may echo, and what is written.
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {

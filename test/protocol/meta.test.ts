@@ -1,4 +1,3 @@
-// What a request says about its client: capabilities, log levels and progress tokens.
 import { describe, expect, test } from "vitest";
 import {
   hasCapability,

@@ -1,4 +1,3 @@
-// Which revision a version stands for, in a header and where a client asks for it in initialize.
 import { describe, expect, test } from "vitest";
 import {
   findRevision2025,

@@ -1,4 +1,4 @@
-// RFC 6570 backwards: which URIs a template matches, with which variables, and that matching always ends.
+// RFC 6570 backwards: the variables for which a template gives a URI.
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseUriTemplate, type UriTemplate } from "../../src/protocol/uri-template.ts";

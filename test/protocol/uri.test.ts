@@ -1,4 +1,3 @@
-// The one normal form of a resource URI: which spellings are the same name, and which are no name at all.
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MAX_URI_BYTES, parseUri } from "../../src/protocol/uri.ts";
@@ -58,7 +57,7 @@ describe("the normal form", () => {
     expect(normal("x:%61")).toBe(normal("x:a"));
   });
 
-  test("a case that means something is kept", () => {
+  test("case is preserved where it matters", () => {
     for (const [one, other] of [
       ["x://Host/a", "x://host/a"],
       ["http://h/A", "http://h/a"],
@@ -70,7 +69,7 @@ describe("the normal form", () => {
   });
 });
 
-describe("what is no resource URI", () => {
+describe("an invalid resource URI", () => {
   test.each([
     ["nothing", ""],
     ["no scheme", "/etc/passwd"],

@@ -44,24 +44,24 @@ describe("too many messages", () => {
 });
 
 it("the platform's webhook is told before those of the tenant, which may each take ten seconds", async () => {
-  const told: string[] = [];
+  const notifications: string[] = [];
   const receiver = (name: string) =>
     upstreamAt(async (request) => {
       await request.text();
-      told.push(`${name} begins`);
+      notifications.push(`${name} begins`);
       await scheduler.wait(20);
-      told.push(`${name} ends`);
+      notifications.push(`${name} ends`);
       return new Response(null, { status: 204 });
     });
   const own = Object.fromEntries(["a", "b"].map((name) => [name, { url: receiver("own"), secret: "{{secret:HOOK}}" }]));
-  const ground: WebhookContext = {
+  const context: WebhookContext = {
     tenant: "acme",
     document: { webhooks: own },
     env: {},
     secret: async () => "whsec_c2VjcmV0LW9mLXRoZS1ob29r",
   };
   const message = { id: "msg_1", type: "upstream.down", at: 0, data: {}, deliveredTo: [] };
-  const outcomes = await dispatchWebhooks(message, ground, {
+  const outcomes = await dispatchWebhooks(message, context, {
     platform: () => ({ ops: { url: receiver("platform"), secret: "in clear" } }),
   });
   expect(outcomes.map(({ name, why }) => [name, why])).toEqual([
@@ -69,5 +69,5 @@ it("the platform's webhook is told before those of the tenant, which may each ta
     ["a", null],
     ["b", null],
   ]);
-  expect(told.slice(0, 2)).toEqual(["platform begins", "platform ends"]);
+  expect(notifications.slice(0, 2)).toEqual(["platform begins", "platform ends"]);
 });

@@ -17,7 +17,7 @@ import { onBench, rowsOf, type FreshTenant } from "../support/workerd/tenant.ts"
 import { upstreamAt } from "../support/workerd/upstreams.ts";
 import { callOn } from "../support/workerd/object-calls.ts";
 
-interface Heard {
+interface ReceivedRequest {
   readonly headers: Headers;
   readonly text: string;
 }
@@ -26,13 +26,13 @@ const down = (key: string): TenantEvent => ({ type: "upstream.down", key, data: 
 
 /** A receiver that answers with these statuses, one after the other, then with the last of them. */
 function receiver(...statuses: number[]) {
-  const heard: Heard[] = [];
+  const requests: ReceivedRequest[] = [];
   const url = upstreamAt(async (request) => {
-    heard.push({ headers: request.headers, text: await request.text() });
-    const status = statuses[Math.min(heard.length, statuses.length) - 1] ?? 204;
+    requests.push({ headers: request.headers, text: await request.text() });
+    const status = statuses[Math.min(requests.length, statuses.length) - 1] ?? 204;
     return new Response(null, { status, headers: status === 302 ? { location: "https://other.example.com/" } : {} });
   });
-  return { heard, url };
+  return { requests, url };
 }
 
 const place = globalThis as { platformHooks?: object | undefined };
@@ -40,7 +40,7 @@ afterEach(() => {
   place.platformHooks = undefined;
 });
 
-const groundOf = (hooks: NonNullable<WebhookContext["document"]["webhooks"]>): WebhookContext => ({
+const contextOf = (hooks: NonNullable<WebhookContext["document"]["webhooks"]>): WebhookContext => ({
   tenant: "acme",
   document: { webhooks: hooks },
   env: {},
@@ -52,17 +52,17 @@ const hook = (url: string, more: object = {}) => ({ url, secret: "{{secret:HOOK}
 
 describe("a message", () => {
   it.each(["whsec_not-base64", "whsec_", " "])("is not sent where the secret is %j, and says so", async (secret) => {
-    const { heard, url } = receiver(204);
-    const ground = { ...groundOf({ ops: hook(url) }), secret: async () => secret };
-    const [told] = await dispatchWebhooks(message, ground, {});
+    const { requests, url } = receiver(204);
+    const context = { ...contextOf({ ops: hook(url) }), secret: async () => secret };
+    const [told] = await dispatchWebhooks(message, context, {});
     expect(told).toEqual({ name: "ops", why: expect.stringContaining("its secret is nothing to sign with") as string });
-    expect(heard).toEqual([]);
+    expect(requests).toEqual([]);
   });
 
   it("is signed as Standard Webhooks says, with its id and time", async () => {
-    const { heard, url } = receiver(204);
-    expect(await dispatchWebhooks(message, groundOf({ ops: hook(url) }), {})).toEqual([{ name: "ops", why: null }]);
-    const [{ headers, text } = { headers: new Headers(), text: "" }] = heard;
+    const { requests, url } = receiver(204);
+    expect(await dispatchWebhooks(message, contextOf({ ops: hook(url) }), {})).toEqual([{ name: "ops", why: null }]);
+    const [{ headers, text } = { headers: new Headers(), text: "" }] = requests;
     const [id, time] = ["webhook-id", "webhook-timestamp"].map((name) => headers.get(name));
     const [, signature = ""] = /^v1,(.+)$/.exec(headers.get("webhook-signature") ?? "") ?? [];
     const bytesOf = (one: string) => Uint8Array.from(one, (character) => character.codePointAt(0) ?? 0);
@@ -81,43 +81,43 @@ describe("a message", () => {
   });
 
   it("goes to receivers that want it and do not have it, and says why one could not be told", async () => {
-    const { heard, url } = receiver(204);
-    const ground = groundOf({
+    const { requests, url } = receiver(204);
+    const context = contextOf({
       all: hook(url),
       has: hook(url),
       off: hook(url, { enabled: false }),
       other: hook(url, { events: ["quota.reached"] }),
       bare: { url, secret: "{{secret:NONE}}" },
     });
-    expect(await dispatchWebhooks({ ...message, deliveredTo: ["has"] }, ground, {})).toEqual([
+    expect(await dispatchWebhooks({ ...message, deliveredTo: ["has"] }, context, {})).toEqual([
       { name: "all", why: null },
       { name: "bare", why: "the tenant has no secret NONE" },
     ]);
-    expect(heard.length).toBe(1);
+    expect(requests.length).toBe(1);
   });
 
   it("is signed with a secret of its own tenant alone, not with the Worker's, nor of one whose id begins like its own", async () => {
-    const { heard, url } = receiver(204);
+    const { requests, url } = receiver(204);
     const bound = { ACME__X__KEY: "of acme--x-0123456789abcdef", ACME__KEY: "of acme-0123456789abcdef" };
     const told = async (tenant: string, secret: string) => {
-      const ground = { ...groundOf({ ops: hook(url, { secret }) }), tenant, env: bound };
-      const broken = (webhooks({}) as BuiltInFeature).checkDocument?.(ground.document, undefined);
-      return [(await dispatchWebhooks(message, ground, {}))[0]?.why, broken?.length];
+      const context = { ...contextOf({ ops: hook(url, { secret }) }), tenant, env: bound };
+      const broken = (webhooks({}) as BuiltInFeature).checkDocument?.(context.document, undefined);
+      return [(await dispatchWebhooks(message, context, {}))[0]?.why, broken?.length];
     };
     expect(await told("acme--x", "{{secret:KEY}}")).toEqual(["the tenant has no secret KEY", 0]);
     expect(await told("acme", "{{secret:hook}}")).toEqual([null, 0]);
     expect(await told("acme", "{{secret:X__KEY}}")).toEqual([expect.stringContaining("its secret is not"), 1]);
-    expect(heard.length).toBe(1);
+    expect(requests.length).toBe(1);
   });
 
   it("follows no redirect, and goes nowhere inside", async () => {
-    const { heard, url } = receiver(302);
+    const { requests, url } = receiver(302);
     const inside = ["https://127.0.0.1/", "https://10.0.0.1/x", "http://example.com/", "https://metadata.internal/"];
-    const ground = groundOf(Object.fromEntries([url, ...inside].map((one, at) => [`h${at}`, hook(one)])));
-    const outcomes = await dispatchWebhooks(message, ground, {});
+    const context = contextOf(Object.fromEntries([url, ...inside].map((one, at) => [`h${at}`, hook(one)])));
+    const outcomes = await dispatchWebhooks(message, context, {});
     expect(outcomes[0]?.why).toBe("it answered 302");
     expect(outcomes.slice(1).map(({ why }) => why)).toEqual(inside.map(() => expect.stringContaining("refused")));
-    expect(heard.length).toBe(1);
+    expect(requests.length).toBe(1);
   });
 });
 
@@ -156,17 +156,17 @@ describe("the authority", () => {
   });
 
   it("sends by its alarm, under one id until it is taken, and then no more", async () => {
-    const { heard, url } = receiver(503, 204);
+    const { requests, url } = receiver(503, 204);
     place.platformHooks = { ops: { url, secret: "in clear" } };
     const tenant = await servedTenant();
     await tables(tenant).enqueue(down("one"));
-    await expect.poll(() => heard.length).toBe(1);
+    await expect.poll(() => requests.length).toBe(1);
     await expect.poll(async () => (await waiting(tenant))[0]?.["attempts"]).toBe(1);
     await ring(tenant);
     await expect.poll(async () => (await waiting(tenant)).length).toBe(0);
-    expect(heard.length).toBe(2);
-    expect(new Set(heard.map(({ headers }) => headers.get("webhook-id"))).size).toBe(1);
-    expect(JSON.parse(heard[0]?.text ?? "")).toMatchObject({
+    expect(requests.length).toBe(2);
+    expect(new Set(requests.map(({ headers }) => headers.get("webhook-id"))).size).toBe(1);
+    expect(JSON.parse(requests[0]?.text ?? "")).toMatchObject({
       type: "upstream.down",
       data: { tenant: tenant.id, upstream: "up" },
     });
@@ -180,20 +180,20 @@ describe("the authority", () => {
     await expect.poll(async () => (await waiting(tenant))[0]?.["delivered_to"]).toBe('["platform good"]');
     await ring(tenant);
     await expect.poll(async () => (await waiting(tenant)).length).toBe(0);
-    expect([good.heard.length, bad.heard.length]).toEqual([1, 2]);
+    expect([good.requests.length, bad.requests.length]).toEqual([1, 2]);
   });
 
   it("delays no other alarm of the object while a receiver answers slowly", async () => {
     const answer = Promise.withResolvers<Response>();
-    let heard = 0;
+    let requestCount = 0;
     const url = upstreamAt(() => {
-      heard += 1;
+      requestCount += 1;
       return answer.promise;
     });
     place.platformHooks = { slow: { url, secret: "in clear" } };
     const tenant = await servedTenant();
     await tables(tenant).enqueue(down("one"));
-    await expect.poll(() => heard).toBe(1);
+    await expect.poll(() => requestCount).toBe(1);
     await scheduler.wait(1_100);
     // The alarm is over, and the next one is set, while the other side has not answered.
     const next = () => runInDurableObject(tenant.object, (_object, { storage }) => storage.getAlarm());
@@ -201,7 +201,7 @@ describe("the authority", () => {
     expect(await waiting(tenant)).toMatchObject([{ attempts: 0 }]);
     answer.resolve(new Response(null, { status: 204 }));
     await expect.poll(() => waiting(tenant)).toEqual([]);
-    expect(heard).toBe(1);
+    expect(requestCount).toBe(1);
   });
 
   it("notes nothing, and asks for no alarm, where no Worker has webhooks()", async () => {
@@ -238,7 +238,7 @@ describe("the authority", () => {
   });
 
   it("gives up after the last attempt, and notes that in the tenant's audit log", async () => {
-    const { heard, url } = receiver(500);
+    const { requests, url } = receiver(500);
     place.platformHooks = { ops: { url, secret: "in clear" } };
     const tenant = await servedTenant();
     await tables(tenant).enqueue(down("one"));
@@ -248,7 +248,7 @@ describe("the authority", () => {
       await expect.poll(async () => (await waiting(tenant))[0]?.["attempts"] ?? "none").not.toBe(attempt);
     }
     // An alarm that was about to end when a test rings may ring once more.
-    expect(heard.length).toBeGreaterThan(PAUSES_MS.length);
+    expect(requests.length).toBeGreaterThan(PAUSES_MS.length);
     expect(await tables(tenant).queue()).toEqual({ waiting: 0, dropped: 1 });
     const [entry] = await rowsOf(tenant, "SELECT target, after FROM audit WHERE action = 'webhook.drop'");
     expect(entry).toMatchObject({ target: "webhook platform ops", after: expect.stringContaining("it answered 500") });
@@ -332,7 +332,7 @@ describe("the admin API", () => {
   };
 
   it("tests one with the tenant's own secret, and lists them without it", async () => {
-    const { heard, url } = receiver(204, 500);
+    const { requests, url } = receiver(204, 500);
     const { id } = await made({ webhooks: { ops: hook(url, { events: ["upstream.down"] }) } });
     expect((await ask("POST", `/tenants/${id}/webhooks/ops/test`)).text).toContain("no secret HOOK");
     await ask("PUT", `/tenants/${id}/secrets/HOOK`, { value: SECRET });
@@ -342,7 +342,7 @@ describe("the admin API", () => {
       delivered: false,
       status: 500,
     });
-    expect(heard[0]?.headers.get("webhook-signature")).toMatch(/^v1,/);
+    expect(requests[0]?.headers.get("webhook-signature")).toMatch(/^v1,/);
     const listed = await ask("GET", `/tenants/${id}/webhooks`);
     expect(JSON.parse(listed.text)).toEqual({
       items: [{ name: "ops", url, events: ["upstream.down"], enabled: true }],

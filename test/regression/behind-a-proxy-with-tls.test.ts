@@ -12,7 +12,7 @@ const { origin } = await startLoginWorker({ HOSTS: `${HOST},${INSIDE},localhost,
 const admin = fixtureAdmin(origin, "proxied");
 const id = await admin.tenant({ mode: "oauth", auth: { login: { via: "key" } } });
 
-const asked = (path: string, host: string, more = {}) =>
+const ask = (path: string, host: string, more = {}) =>
   sendRaw(`${origin}${path}`, {
     method: "GET",
     headers: { host, "x-forwarded-proto": "https", "x-forwarded-host": "evil.example.com", ...more },
@@ -24,7 +24,7 @@ test.each([
   `/login/${id}/.well-known/openid-configuration`,
 ])("%s names the client's URLs", async (path) => {
   for (const host of [HOST, INSIDE, "localhost:8443"]) {
-    const { status, text } = await asked(path, host);
+    const { status, text } = await ask(path, host);
     const urls = text.match(/https?:\/\/[^"]+/g)?.map((url) => new URL(url).origin);
     expect([status, new Set(urls)]).toEqual([200, new Set([`https://${host}`])]);
   }
@@ -38,6 +38,6 @@ test("so do the challenge and the pages, whose cookies are Secure", async () => 
   });
   expect(refused.headers["www-authenticate"]).toContain(`resource_metadata="https://${HOST}/.well-known/`);
   const html = { accept: "text/html" };
-  expect((await asked(`/mcp/${id}`, HOST, html)).text).toContain(`https://${HOST}/mcp/${id}`);
-  expect((await asked(`/account/${id}`, HOST, html)).headers["set-cookie"]?.join()).toMatch(/^__Host-.*; Secure/);
+  expect((await ask(`/mcp/${id}`, HOST, html)).text).toContain(`https://${HOST}/mcp/${id}`);
+  expect((await ask(`/account/${id}`, HOST, html)).headers["set-cookie"]?.join()).toMatch(/^__Host-.*; Secure/);
 });

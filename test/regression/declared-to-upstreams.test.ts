@@ -26,8 +26,8 @@ const CLEANED = { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, r
 function toldTo(up: OneToolUpstream): unknown {
   const name = up.era === "2026" ? "tools/call" : "initialize";
   const params = up.endpoint.exchanges.findLast((one) => one.name === name)?.message["params"] as Json;
-  const told = up.era === "2026" ? (params["_meta"] as Json) : params;
-  return told[up.era === "2026" ? "io.modelcontextprotocol/clientCapabilities" : "capabilities"];
+  const result = up.era === "2026" ? (params["_meta"] as Json) : params;
+  return result[up.era === "2026" ? "io.modelcontextprotocol/clientCapabilities" : "capabilities"];
 }
 
 async function declared(up: OneToolUpstream, revision: string, capabilities: Json): Promise<unknown> {

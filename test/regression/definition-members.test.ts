@@ -6,7 +6,7 @@ import { findDefinitionError } from "../../src/gateway/check-definition.ts";
 import type { ListedKind } from "../../src/protocol/definition.ts";
 import { collectParamHeaders } from "../../src/protocol/headers.ts";
 import { isObject, type JsonObject } from "../../src/protocol/jsonrpc.ts";
-import { answerOf, callOf, FakeBackend, REVISIONS } from "../support/fake-backend.ts";
+import { answerOf, callOf, FakeRequestHandlers, REVISIONS } from "../support/fake-request-handlers.ts";
 import { officialViolations } from "../support/official-schema.ts";
 
 const ICONS = [{ src: "https://example.com/i.png", mimeType: "image/png", sizes: ["48x48"], theme: "light" }];
@@ -60,28 +60,30 @@ const METHODS: Readonly<Record<ListedKind, string>> = {
   resourceTemplates: "resources/templates/list",
 };
 
-function backendWith(kind: ListedKind, wire: JsonObject): FakeBackend {
+function handlersWith(kind: ListedKind, wire: JsonObject): FakeRequestHandlers {
   const named = wire as JsonObject & { readonly name: string };
   switch (kind) {
     case "tools": {
       const headers = collectParamHeaders(wire["inputSchema"] as JsonObject);
       const paramHeaders = "broken" in headers ? [] : headers;
       const inputSchema = wire["inputSchema"] as JsonObject;
-      return new FakeBackend({ tools: [{ wire: { ...named, inputSchema }, paramHeaders, repeatable: false }] });
+      return new FakeRequestHandlers({ tools: [{ wire: { ...named, inputSchema }, paramHeaders, repeatable: false }] });
     }
     case "prompts":
-      return new FakeBackend({ prompts: [{ wire: named }] });
+      return new FakeRequestHandlers({ prompts: [{ wire: named }] });
     case "resources":
-      return new FakeBackend({ onList: () => ({ items: [wire] }) });
+      return new FakeRequestHandlers({ onList: () => ({ items: [wire] }) });
     case "resourceTemplates":
-      return new FakeBackend({ templates: [{ wire: named as JsonObject & { name: string; uriTemplate: string } }] });
+      return new FakeRequestHandlers({
+        templates: [{ wire: named as JsonObject & { name: string; uriTemplate: string } }],
+      });
   }
 }
 
 async function faultsOfList(kind: ListedKind, wire: JsonObject): Promise<string[]> {
   const all: string[] = [];
   for (const revision of REVISIONS) {
-    const { message } = await answerOf(callOf(revision, METHODS[kind]), backendWith(kind, wire));
+    const { message } = await answerOf(callOf(revision, METHODS[kind]), handlersWith(kind, wire));
     for (const one of officialViolations(revision, message, { direction: "server", method: METHODS[kind] }))
       // No client of the official SDKs looks whether the address of an icon is one.
       if (!one.includes('src must match format "uri"')) all.push(`${revision}: ${one}`);

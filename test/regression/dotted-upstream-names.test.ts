@@ -23,8 +23,8 @@ const admin = fixtureAdmin(origin, "dotted");
 const LONG = "x".repeat(200);
 const OWN = ["a.b", "a/b", "größe", LONG, "ok"];
 const LISTED = OWN.map((own) => listedName("names", own));
-const said = (text: string): Json => ({ content: [{ type: "text", text }] });
-const saying = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, () => said(name)]));
+const textResult = (text: string): Json => ({ content: [{ type: "text", text }] });
+const saying = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, () => textResult(name)]));
 
 async function upstream(...args: Parameters<typeof startUpstream>): Promise<Upstream> {
   const up = await startUpstream(...args);
@@ -118,7 +118,7 @@ describe.each(ERAS)("an upstream of era $era whose names clients refuse", ({ era
         method: "tools/call",
         params: { name, arguments: {} },
       });
-    expect((await wrapped("a.b")).result).toMatchObject(said("a.b"));
+    expect((await wrapped("a.b")).result).toMatchObject(textResult("a.b"));
     const [listed = ""] = LISTED;
     expect((await wrapped(listed.slice("names__".length))).error?.message).toMatch(/^Unknown tool/);
   });
@@ -253,7 +253,7 @@ describe("a legal name", () => {
 describe("the rest of a long result of a tool with blanks and slashes in its name", () => {
   test("is read for as long as the tool is seen", async () => {
     const own = "prompts/list of all";
-    const up = await upstream({ [own]: () => said("long ".repeat(2000)) });
+    const up = await upstream({ [own]: () => textResult("long ".repeat(2000)) });
     const upstreams = { names: { url: up.url } };
     const resultBudget = { bytes: 1000 };
     const tenant = await tenantOf(upstreams, { profiles: { brief: { resultBudget } } });

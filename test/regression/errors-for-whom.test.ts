@@ -9,7 +9,7 @@ import { sharedWorker } from "../support/start-worker.ts";
 
 const worker = await sharedWorker("authored-worker", { ADMIN_TOKEN });
 
-const ASKED = [
+const REQUESTS = [
   ["a tool", "tools/call", (how: string) => ({ name: "fails", arguments: { how } })],
   ["a prompt", "prompts/get", (how: string) => ({ name: "fails", arguments: { how } })],
   ["a resource", "resources/read", (how: string) => ({ uri: `fails://${how}` })],
@@ -22,7 +22,7 @@ const ASKED = [
 ] as const;
 
 /** What the log says was called. */
-const NAMES: Readonly<Record<(typeof ASKED)[number][0], string>> = {
+const NAMES: Readonly<Record<(typeof REQUESTS)[number][0], string>> = {
   "a tool": "fails",
   "a prompt": "fails",
   "a resource": "fails://otherwise",
@@ -38,7 +38,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     client = await mcpClient(revision, `${worker.origin}/mcp/other`);
   });
 
-  it.each(ASKED)("what %s says to who calls is shown, and in no log", async (what, method, params) => {
+  it.each(REQUESTS)("what %s says to who calls is shown, and in no log", async (what, method, params) => {
     const before = worker.log().length;
     const { result, error } = await client.request(method, params("user"));
     if (what === "a tool") {
@@ -54,7 +54,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     expect(worker.log().slice(before)).not.toContain("no ticket 7");
   });
 
-  it.each(ASKED)("what else %s throws is masked, and logged with its tenant, name and request", async (...asked) => {
+  it.each(REQUESTS)("what else %s throws is masked, and logged with its tenant, name and request", async (...asked) => {
     const [what, method, params] = asked;
     const { result, error, text } = await client.request(method, params("otherwise"));
     expect(text).not.toContain("D1_ERROR");
@@ -94,7 +94,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     const before = worker.log().length;
     const { error } = await client.request("tools/call", { name: "hangs" });
     expect(error?.message).toContain("hangs took longer than 50 ms");
-    const said = () => worker.log().slice(before);
-    await expect.poll(said).toMatch(/other: tools\/call hangs, request \S+: Error: no result within 50 ms/);
+    const output = () => worker.log().slice(before);
+    await expect.poll(output).toMatch(/other: tools\/call hangs, request \S+: Error: no result within 50 ms/);
   });
 });

@@ -7,7 +7,7 @@ import { text as readText } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { startAuthorizationServer } from "../support/authorization-server.ts";
 import type { InjectedFaultKind } from "../support/injected-faults.ts";
-import { VARS } from "../e2e/jitter/world.ts";
+import { VARS } from "../e2e/jitter/unreliable-workers.ts";
 import { INITIALIZE } from "../support/stdio-client.ts";
 import { client2025, client2026, type Json } from "../support/mcp-client.ts";
 import { startUpstream } from "../support/upstream.ts";

@@ -29,12 +29,12 @@ const WAYS = ERAS.flatMap(({ revision }) => ["init", "request", "own"].map((how)
 test.each(WAYS)("is ended with its call, or by its own signal ($how, $revision)", async ({ revision, how }) => {
   const { port } = silent.address() as AddressInfo;
   const client = await mcpClient(revision, `${worker.origin}/mcp/other`);
-  const asked = once(silent, "request");
+  const question = once(silent, "request");
   const calling = client.request("tools/call", {
     name: "asks",
     arguments: { how, url: `http://127.0.0.1:${port}/` },
   });
-  const [request] = (await asked) as [{ readonly socket: Socket }];
+  const [request] = (await question) as [{ readonly socket: Socket }];
   const left = once(request.socket, "close");
   const { error, result } = await calling;
   if (how === "own") expect(result["content"]).toEqual([{ type: "text", text: "ended: enough" }]);

@@ -9,7 +9,7 @@ import { at } from "../support/upstream-faults.ts";
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "beat");
 
-const SAID = { content: [{ type: "text", text: "went" }] };
+const TEXT_RESULT = { content: [{ type: "text", text: "went" }] };
 
 test.each([
   ["an object", 'data: {"type":"heartbeat"}\n\n'],
@@ -17,7 +17,7 @@ test.each([
   ["one of several", 'data: ping\n\ndata: {}\n\ndata: {"type":"heartbeat"}\n\n'],
 ])("a heartbeat that is %s is skipped, and the result behind it arrives", async (_what, beat) => {
   const script = at("tools/call", (exchange) => {
-    const answer = { jsonrpc: "2.0", id: exchange.message["id"], result: SAID };
+    const answer = { jsonrpc: "2.0", id: exchange.message["id"], result: TEXT_RESULT };
     exchange.stream().raw(beat).event(answer).end();
   });
   const endpoint = await ScriptedServer.start(script);
@@ -25,12 +25,12 @@ test.each([
   const client = await tenant.client();
   const called = await client.request("tools/call", { name: "dav__go", arguments: {} });
   expect(called.error).toBeUndefined();
-  expect(called.result).toMatchObject(SAID);
+  expect(called.result).toMatchObject(TEXT_RESULT);
 });
 
 test("two answers in one message are still refused", async () => {
   const script = at("tools/call", (exchange) => {
-    const answer = { jsonrpc: "2.0", id: exchange.message["id"], result: SAID };
+    const answer = { jsonrpc: "2.0", id: exchange.message["id"], result: TEXT_RESULT };
     exchange
       .stream()
       .raw(`data: ping\n\ndata: ${JSON.stringify([answer, answer])}\n\n`)

@@ -32,7 +32,7 @@ test.each(STREAM_KINDS)(
       const more = Array.from({ length: AT_ONCE }, () => listen(`${one.origin}/mcp/${tenant}`, []));
       streams.push(...(await Promise.all(more)));
     }
-    const told = () => Promise.all(streams.map((stream) => stream.told(LIST_CHANGED)));
+    const told = () => Promise.all(streams.map((stream) => stream.nextNotification(LIST_CHANGED)));
     const change = () =>
       client2026(`${two.origin}/mcp/${tenant}`).request("tools/call", {
         name: "lab_write",

@@ -56,9 +56,9 @@ describe.each(ERAS)(
       await client.request("tools/call", { name: "up__go", arguments: {} });
       await expect.poll(readings).toBe(before + 1);
       // Those of the reading before may be on their way still, of other lists too.
-      const heard: unknown[] = [];
-      do heard.push((await listening.next())["method"]);
-      while (heard.at(-1) !== CHANGED || !(await toolsOf(client)).includes("up__more"));
+      const messages: unknown[] = [];
+      do messages.push((await listening.next())["method"]);
+      while (messages.at(-1) !== CHANGED || !(await toolsOf(client)).includes("up__more"));
     });
   },
 );

@@ -29,8 +29,8 @@ test.each([
       (exchange) => {
         const { name, message } = exchange;
         const result = results[name];
-        const said = result ? { result } : { error: { code: -32601, message: "Method not found" } };
-        send(exchange, { jsonrpc: "2.0", id: String(message["id"]), ...said });
+        const answer = result ? { result } : { error: { code: -32601, message: "Method not found" } };
+        send(exchange, { jsonrpc: "2.0", id: String(message["id"]), ...answer });
       },
       { tools: {} },
     ),

@@ -101,8 +101,8 @@ interface WrappedCall {
 }
 
 /** A message to the upstream `up` in the wrapped form; a call of `go` unless it says otherwise. */
-export function wrappedCall(origin: string, tenant: string, asked: WrappedCall = {}): Promise<Reply> {
-  const { capabilities, method = "tools/call", params = { name: "go", arguments: {} } } = asked;
+export function wrappedCall(origin: string, tenant: string, request: WrappedCall = {}): Promise<Reply> {
+  const { capabilities, method = "tools/call", params = { name: "go", arguments: {} } } = request;
   const named = typeof params["name"] === "string" ? { "mcp-name": params["name"] } : {};
   const is2026 = capabilities !== undefined;
   const headers = is2026 ? { "mcp-protocol-version": "2026-07-28", "mcp-method": method, ...named } : {};

@@ -59,7 +59,7 @@ function login({ url }: Server, args: readonly string[] = ["--yes"], around: Aro
 
 test("a server that names issuer and client of another one is sent no token", async () => {
   expect((await login(real)).exit).toBe(0);
-  const asked = issuer.asked.length;
+  const requestCount = issuer.requests.length;
   const { exit, stderr } = await login(hostile);
   expect([exit, stderr]).toEqual([
     1,
@@ -67,7 +67,7 @@ test("a server that names issuer and client of another one is sent no token", as
       `${hostile.url} names the issuer and client of ${real.url}, which would take its token, too`,
     ),
   ]);
-  expect([hostile.sent, issuer.asked.length]).toEqual([[], asked]);
+  expect([hostile.sent, issuer.requests.length]).toEqual([[], requestCount]);
 });
 
 test.each([
@@ -89,7 +89,7 @@ test("the first sign-in says server, issuer and client, and asks", async () => {
   const tty = { tty: true, env: { BROWSER: "true" } };
   const no = await login(real, [], { ...tty, stdin: "\n" });
   expect([no.exit, no.stderr]).toEqual([2, expect.stringContaining(`${question}? [y/N] `)]);
-  expect([real.sent, issuer.asked]).toEqual([[], []]);
+  expect([real.sent, issuer.requests]).toEqual([[], []]);
   expect((await login(real, [], { ...tty, stdin: "y\n" })).exit).toBe(0);
   expect(await shown).toContain(`You are signed in to ${real.url}.`);
   const again = await login(real, []);
@@ -101,11 +101,11 @@ test.each([
   ["client", { clientId: "another" }],
 ])("another %s of a server that is known is refused until somebody logs out", async (_what, other) => {
   expect((await login(real)).exit).toBe(0);
-  const asked = issuer.server.asked.length;
+  const requestCount = issuer.server.asked.length;
   real.client = { ...real.client, ...other };
   const { exit, stderr } = await login(real);
   expect([exit, stderr]).toEqual([1, expect.stringContaining(`run tenantry logout --url ${real.url}`)]);
-  expect(issuer.server.asked).toHaveLength(asked);
+  expect(issuer.server.asked).toHaveLength(requestCount);
 });
 
 test("an access token for another audience than the server's is not sent", async () => {

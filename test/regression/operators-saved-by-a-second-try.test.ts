@@ -2,7 +2,7 @@
 // of tenants were answered 503, or 500 where it was KV, though asking again does no harm.
 
 import { describe, expect, test } from "vitest";
-import { VARS } from "../e2e/jitter/world.ts";
+import { VARS } from "../e2e/jitter/unreliable-workers.ts";
 import { workerPairWithFaults } from "../support/worker-pair-with-faults.ts";
 import { ADMIN_TOKEN, type WatchedWorker } from "../support/worker-pair.ts";
 

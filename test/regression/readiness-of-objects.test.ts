@@ -14,7 +14,7 @@ test.each(OBJECTS.filter((name) => name !== "HubObject"))(
   "/readyz says unavailable where %s has no migration, and the log says why",
   async (name) => {
     const worker = await start([name]);
-    for (let asked = 0; asked < 2; asked += 1) {
+    for (let requestCount = 0; requestCount < 2; requestCount += 1) {
       const response = await fetch(`${worker.origin}/readyz`);
       expect([response.status, await response.json()]).toMatchObject([503, { status: "unavailable" }]);
     }

@@ -33,7 +33,7 @@ const OPERATOR = { ...JSON_TYPE, authorization: "" };
  * What is answered to 4 MiB without their last byte, which is more than the way to a Worker that does not read has room for. Nothing,
  * where the connection ends while bytes are on their way.
  */
-async function said(path: string, method: string, headers: Readonly<Record<string, string>>): Promise<string> {
+async function answerOf(path: string, method: string, headers: Readonly<Record<string, string>>): Promise<string> {
   const signed =
     "authorization" in headers ? { ...headers, authorization: `Bearer ${application.adminToken}` } : headers;
   const body = " ".repeat(4 * MIB - 1);
@@ -59,6 +59,6 @@ test.each([
   ["a parameter that there is not", "/admin/v1/tenants?nothing=1", "POST", OPERATOR],
   ["a route that takes no body", "/admin/v1/tenants/nobody", "DELETE", OPERATOR],
 ])("%s: who uploads to it is let go at once", async (_what, path, method, headers) => {
-  const answers = await Promise.all(Array.from({ length: 20 }, () => said(path, method, headers)));
+  const answers = await Promise.all(Array.from({ length: 20 }, () => answerOf(path, method, headers)));
   expect(answers.filter((text) => text === KEPT || statusIn(text) === IT_STOPPED)).toEqual([]);
 });

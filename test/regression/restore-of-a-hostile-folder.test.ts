@@ -8,7 +8,7 @@ import { commandLine } from "../support/command-line.ts";
 
 const KEPT = { tenant: "acme", keys: [], suspensions: [], secrets: [], approved: {} };
 
-async function backedUp(kept: unknown = KEPT) {
+async function backedUp(memo: unknown = KEPT) {
   const here = await commandLine();
   const backup = join(here.folder, "backup");
   await mkdir(join(backup, "resources"), { recursive: true });
@@ -16,7 +16,7 @@ async function backedUp(kept: unknown = KEPT) {
   await writeFile(join(backup, "tenant.yaml"), "id: acme\nmode: open\n");
   const line = { uri: "file:///a", file: "resources/a", name: "a", mimeType: "text/plain" };
   await writeFile(join(backup, "resources.ndjson"), `${JSON.stringify(line)}\n`);
-  await writeFile(join(backup, "kept.json"), JSON.stringify(kept));
+  await writeFile(join(backup, "kept.json"), JSON.stringify(memo));
   return { ...here, backup };
 }
 

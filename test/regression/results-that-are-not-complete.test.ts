@@ -15,7 +15,7 @@ const CONTENT = [{ type: "text", text: "half of it" }];
 const FORM = { message: "Sure?", requestedSchema: { type: "object", properties: { sure: { type: "boolean" } } } };
 const ANSWER = { action: "accept", content: { sure: true } };
 
-interface Asked {
+interface SentRequest {
   readonly revision: string;
   readonly capabilities?: Json;
   readonly params?: Json;
@@ -25,7 +25,7 @@ interface Asked {
 async function answering(result: Json) {
   const up = await OneToolUpstream.start("2026", (exchange) => exchange.result(result));
   const tenant = await gatewayTenant(origin, admin, { up: up.entry });
-  const call = async ({ revision, capabilities, params = GO }: Asked): Promise<Reply> =>
+  const call = async ({ revision, capabilities, params = GO }: SentRequest): Promise<Reply> =>
     (await tenant.client(revision, capabilities)).request("tools/call", params);
   const wrapped = (capabilities: Json = {}) => wrappedCall(origin, tenant.id, { capabilities });
   return { call, wrapped };

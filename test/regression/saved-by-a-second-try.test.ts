@@ -27,8 +27,8 @@ test.each(["TenantObject authority.claim", "TenantObject authority.settle"])(
     const client = answeringV2("2026");
     await client.connect(new StreamableHTTPClientTransport(new URL(url())));
     onTestFinished(() => client.close());
-    const said = textOf(await client.callTool({ name: "lab_pay", arguments: { key: name.slice(-5) } }));
-    expect(JSON.parse(said)).toMatchObject({ receipt: expect.any(String) as string });
+    const text = textOf(await client.callTool({ name: "lab_pay", arguments: { key: name.slice(-5) } }));
+    expect(JSON.parse(text)).toMatchObject({ receipt: expect.any(String) as string });
     expect(await injectFaults({})).toEqual([]);
   },
 );

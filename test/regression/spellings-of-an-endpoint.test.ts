@@ -36,7 +36,7 @@ describe.each(["", "/", "?team=1", "/?team=1&x=%22", "/small/?team=1"])("the end
     const client = { client_name: "x", redirect_uris: [redirect], token_endpoint_auth_method: "none" };
     const json = { "content-type": "application/json" };
     const made = await fetch(`${issuer}/register`, { method: "POST", headers: json, body: JSON.stringify(client) });
-    const asked = new URLSearchParams({
+    const query = new URLSearchParams({
       client_id: String(((await made.json()) as Json)["client_id"]),
       redirect_uri: redirect,
       response_type: "code",
@@ -44,7 +44,7 @@ describe.each(["", "/", "?team=1", "/?team=1&x=%22", "/small/?team=1"])("the end
       code_challenge_method: "S256",
       resource: url,
     });
-    const answered = await fetch(`${issuer}/authorize?${asked}`, { redirect: "manual" });
+    const answered = await fetch(`${issuer}/authorize?${query}`, { redirect: "manual" });
     expect(`${answered.headers.get("location")} ${await answered.text()}`).not.toContain("invalid_target");
     expect(answered.status).toBeLessThan(400);
   });

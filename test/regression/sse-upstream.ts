@@ -21,7 +21,7 @@ import type { Json } from "../support/mcp-client.ts";
 export interface SseUpstream {
   readonly url: string;
   /** What came, in order: streams without a message. */
-  readonly heard: readonly { readonly headers: IncomingHttpHeaders; readonly message?: Json }[];
+  readonly requests: readonly { readonly headers: IncomingHttpHeaders; readonly message?: Json }[];
   /** The capabilities of its clients, in order. */
   readonly declared: readonly unknown[];
   /** Resolves when the tool `wait` runs. */
@@ -56,7 +56,7 @@ const ASKS_FOR_MS = 10_000;
 
 /** Stops after the test. */
 export async function startSseUpstream(): Promise<SseUpstream> {
-  const heard: { headers: IncomingHttpHeaders; message?: Json }[] = [];
+  const requests: { headers: IncomingHttpHeaders; message?: Json }[] = [];
   const waiting = Promise.withResolvers<unknown>();
   const cancelled = Promise.withResolvers<unknown>();
   let isGrown = false;
@@ -67,15 +67,15 @@ export async function startSseUpstream(): Promise<SseUpstream> {
       const aborted = once(signal, "abort");
       waiting.resolve(undefined);
       cancelled.resolve(await aborted);
-      return said("waited");
+      return textResult("waited");
     });
-    const grow = () => server.registerTool("grown", {}, async () => said("grown"));
+    const grow = () => server.registerTool("grown", {}, async () => textResult("grown"));
     if (isGrown) grow();
     // The SDK says `list_changed` when a tool is added.
     server.registerTool("grow", {}, async () => {
       isGrown = true;
       grow();
-      return said("done");
+      return textResult("done");
     });
     return server;
   };
@@ -86,10 +86,10 @@ export async function startSseUpstream(): Promise<SseUpstream> {
       const id = new URL(request.url ?? "/", "http://x").searchParams.get("sessionId") ?? "";
       if (request.method === "POST") {
         const message = (await json(request)) as Json;
-        heard.push({ headers, message });
+        requests.push({ headers, message });
         return sessions.get(id)?.handlePostMessage(request, response, message) ?? response.writeHead(405).end();
       }
-      heard.push({ headers });
+      requests.push({ headers });
       const transport = new SSEServerTransport("/mcp", response);
       sessions.set(transport.sessionId, transport);
       return make().connect(transport);
@@ -103,9 +103,9 @@ export async function startSseUpstream(): Promise<SseUpstream> {
   });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
-    heard,
+    requests,
     get declared() {
-      const hellos = heard.filter(({ message }) => message?.["method"] === "initialize");
+      const hellos = requests.filter(({ message }) => message?.["method"] === "initialize");
       return hellos.map(({ message }) => (message?.["params"] as Json | undefined)?.["capabilities"]);
     },
     waiting: waiting.promise,
@@ -113,25 +113,25 @@ export async function startSseUpstream(): Promise<SseUpstream> {
   };
 }
 
-const said = (text: string) => ({ content: [{ type: "text" as const, text }] });
+const textResult = (text: string) => ({ content: [{ type: "text" as const, text }] });
 
 function addTools(server: McpServer): void {
-  server.registerTool("say", {}, async () => said("said"));
+  server.registerTool("say", {}, async () => textResult("said"));
   server.registerTool("progress", {}, async ({ _meta, sendNotification }) => {
     const progressToken = _meta?.progressToken ?? 0;
     for (const progress of [1, 2, 3])
       await sendNotification({ method: "notifications/progress", params: { progressToken, progress, total: 3 } });
-    return said("done");
+    return textResult("done");
   });
   server.registerTool("log", {}, async ({ sessionId }) => {
     for (const level of ["debug", "info", "error"] as const)
       await server.sendLoggingMessage({ level, data: `${level}!` }, sessionId);
-    return said("logged");
+    return textResult("logged");
   });
   const inputSchema = { what: z.enum(["elicitation", "sampling", "roots", "ping"]) };
   server.registerTool("ask", { inputSchema }, async ({ what }) => {
     const options = { timeout: ASKS_FOR_MS };
     const answer = await server.server.request(QUESTIONS[what], RESULTS[what], options);
-    return said(JSON.stringify(answer));
+    return textResult(JSON.stringify(answer));
   });
 }

@@ -46,7 +46,7 @@ test("whoever was asked goes on, and the upstream has its state as it wrote it",
 });
 
 describe("a state is refused", () => {
-  test.each<[string, (asked: Json) => Json]>([
+  test.each<[string, (question: Json) => Json]>([
     ["with another key", (params) => params],
     ["with other arguments", (params) => ({ ...params, arguments: { a: 2 } })],
     ["that was made up", (params) => ({ ...params, requestState: "STATE-of-A" })],

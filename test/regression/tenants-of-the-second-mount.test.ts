@@ -12,7 +12,7 @@ const TENANTS = [
   ["/two", "second"],
 ] as const;
 
-const heard: string[] = [];
+const requests: string[] = [];
 let receiver: LocalServer;
 let worker: OneWorker;
 beforeAll(async () => {
@@ -20,7 +20,7 @@ beforeAll(async () => {
     let text = "";
     request.on("data", (chunk: Buffer) => (text += chunk.toString()));
     request.on("end", () => {
-      heard.push(text);
+      requests.push(text);
       response.writeHead(204).end();
     });
   });
@@ -46,7 +46,7 @@ async function admin(mount: string, method: string, path: string, json: unknown)
 test.each(TENANTS)("at %s, webhooks of %s are sent", async (mount, tenant) => {
   const client = client2026(`${worker.origin}${mount}/mcp/${tenant}`);
   for (let call = 0; call < 5; call += 1) await client.request("tools/call", { name: "report", arguments: {} });
-  await expect.poll(() => heard.filter((text) => text.includes(`"tenant":"${tenant}"`)).length).toBe(1);
+  await expect.poll(() => requests.filter((text) => text.includes(`"tenant":"${tenant}"`)).length).toBe(1);
 });
 
 test("a base that is rolled out is in the tenants of both", async () => {

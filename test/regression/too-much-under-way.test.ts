@@ -12,7 +12,7 @@ const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "busy");
 /** docs/outbound.md, `connections`. */
 const MOST = 128;
-const ASKED = 140;
+const REQUEST_COUNT = 140;
 const GO = { name: "up__go", arguments: {} };
 
 /** Its calls wait until it is told to answer them. */
@@ -32,19 +32,19 @@ async function slow(era: "2025" | "2026", more: Json = {}, secrets: Readonly<Rec
 }
 
 /** As many at once as are refused and more; the refused ones are answered while the others wait. */
-async function crowd(
+async function burst(
   upstream: Awaited<ReturnType<typeof slow>>,
   call: () => Promise<Reply>,
   meanwhile: () => Promise<void> = async () => {},
 ) {
   const refused: Reply[] = [];
   let isOver = false;
-  const all = Array.from({ length: ASKED }, async () => {
+  const all = Array.from({ length: REQUEST_COUNT }, async () => {
     const reply = await call();
     if (!isOver) refused.push(reply);
     return reply;
   });
-  await expect.poll(() => upstream.up.calls.length + refused.length).toBe(ASKED);
+  await expect.poll(() => upstream.up.calls.length + refused.length).toBe(REQUEST_COUNT);
   isOver = true;
   await meanwhile();
   const during = await upstream.shown();
@@ -61,8 +61,8 @@ describe.each(ERAS)(
       const upstream = await slow("2026");
       const client = await upstream.tenant.client(revision);
       const before = await upstream.shown();
-      const { refused, served, during, read } = await crowd(upstream, () => client.request("tools/call", GO));
-      expect([refused.length, served.length]).toEqual([ASKED - MOST, MOST]);
+      const { refused, served, during, read } = await burst(upstream, () => client.request("tools/call", GO));
+      expect([refused.length, served.length]).toEqual([REQUEST_COUNT - MOST, MOST]);
       for (const { result } of served) expect(result).toMatchObject({ content: [{ text: "done" }] });
       for (const { error, text, headers, status } of refused) {
         expect(error).toMatchObject({ code: -32603, data: { server: "up", retryAfter: 2 } });
@@ -80,8 +80,8 @@ describe.each(ERAS)(
 test("calls that would each begin a session are told so, too, and a later one begins it", async () => {
   const upstream = await slow("2025");
   const client = await upstream.tenant.client();
-  const { refused, served } = await crowd(upstream, () => client.request("tools/call", GO));
-  expect(refused.length).toBeGreaterThanOrEqual(ASKED - MOST);
+  const { refused, served } = await burst(upstream, () => client.request("tools/call", GO));
+  expect(refused.length).toBeGreaterThanOrEqual(REQUEST_COUNT - MOST);
   for (const { error } of refused) expect(error).toMatchObject({ code: -32603, data: { server: "up", retryAfter: 2 } });
   for (const { result } of served) expect(result).toMatchObject({ content: [{ text: "done" }] });
   expect(await upstream.shown()).toMatchObject({ state: "fresh", why: null });
@@ -90,8 +90,8 @@ test("calls that would each begin a session are told so, too, and a later one be
 
 test("calls in the wrapped form are told so, too", async () => {
   const upstream = await slow("2026");
-  const { refused } = await crowd(upstream, () => wrappedCall(origin, upstream.tenant.id, { capabilities: {} }));
-  expect(refused).toHaveLength(ASKED - MOST);
+  const { refused } = await burst(upstream, () => wrappedCall(origin, upstream.tenant.id, { capabilities: {} }));
+  expect(refused).toHaveLength(REQUEST_COUNT - MOST);
   for (const { error } of refused) expect(error).toMatchObject({ code: -32603, data: { server: "up", retryAfter: 2 } });
 });
 
@@ -103,13 +103,13 @@ test("an access token that another upstream needs is asked for meanwhile: its ca
   const upstream = await slow("2026", { other: { ...other.entry, auth } }, { UP: "s3cret" });
   const client = await upstream.tenant.client();
   const call = () => client.request("tools/call", { name: "other__go", arguments: {} });
-  const { refused } = await crowd(
+  const { refused } = await burst(
     upstream,
     () => client.request("tools/call", GO),
     async () => {
       expect((await call()).error).toMatchObject({ code: -32603, data: { server: "other", retryAfter: 2 } });
     },
   );
-  expect(refused).toHaveLength(ASKED - MOST);
+  expect(refused).toHaveLength(REQUEST_COUNT - MOST);
   expect((await call()).result).toMatchObject({ content: [{ text: "done" }] });
 });

@@ -33,8 +33,10 @@ const admin = fixtureAdmin(login.origin, "agent");
 const noting = await startGatewayWorker({}, "noting-worker");
 const notingAdmin = fixtureAdmin(noting, "agent");
 
-const agentsOf = (heard: readonly { readonly headers: IncomingHttpHeaders | Headers }[]) =>
-  new Set(heard.map(({ headers }) => (headers instanceof Headers ? headers.get("user-agent") : headers["user-agent"])));
+const agentsOf = (requests: readonly { readonly headers: IncomingHttpHeaders | Headers }[]) =>
+  new Set(
+    requests.map(({ headers }) => (headers instanceof Headers ? headers.get("user-agent") : headers["user-agent"])),
+  );
 
 const GO = { name: "up__go", arguments: {} };
 
@@ -59,8 +61,8 @@ describe("an upstream hears who asks", () => {
     const up = await startSseUpstream();
     const client = await (await gatewayTenant(noting, notingAdmin, { up: { url: up.url } })).client();
     await client.request("tools/call", { name: "up__say", arguments: {} });
-    expect(up.heard.filter(({ message }) => message === undefined).length).toBeGreaterThan(1);
-    expect(agentsOf(up.heard)).toEqual(new Set([AGENT]));
+    expect(up.requests.filter(({ message }) => message === undefined).length).toBeGreaterThan(1);
+    expect(agentsOf(up.requests)).toEqual(new Set([AGENT]));
   });
 
   test("as its tenant names them, where it does", async () => {
@@ -91,15 +93,15 @@ describe("an upstream hears who asks", () => {
     const auth = { kind: "client_credentials", tokenUrl: tokens.url, clientId: "t", clientSecret: "{{secret:UP}}" };
     const secrets = { UP: "s3cret" };
     await gatewayTenant(noting, notingAdmin, { up: { ...up.entry, auth } }, { secrets });
-    expect(tokens.heard).toHaveLength(1);
-    expect(agentsOf(tokens.heard)).toEqual(new Set([AGENT]));
+    expect(tokens.requests).toHaveLength(1);
+    expect(agentsOf(tokens.requests)).toEqual(new Set([AGENT]));
   });
 });
 
 test("a webhook hears who sends", async () => {
-  const heard: { headers: IncomingHttpHeaders }[] = [];
+  const requests: { headers: IncomingHttpHeaders }[] = [];
   const hook = await startLocalServer(({ headers }, response) => {
-    heard.push({ headers });
+    requests.push({ headers });
     response.writeHead(204).end();
   });
   onTestFinished(() => hook.stop());
@@ -107,7 +109,7 @@ test("a webhook hears who sends", async () => {
   await notingAdmin.ask("PUT", `/tenants/${id}/secrets/HOOK?wait=1`, { value: `whsec_${btoa("a".repeat(32))}` });
   await notingAdmin.apply(id, { webhooks: { one: { url: hook.origin, secret: "{{secret:HOOK}}" } } });
   expect(await notingAdmin.ask("POST", `/tenants/${id}/webhooks/one/test`)).toMatchObject({ delivered: true });
-  expect(agentsOf(heard)).toEqual(new Set([AGENT]));
+  expect(agentsOf(requests)).toEqual(new Set([AGENT]));
 });
 
 test("a resolver of names hears who asks", async () => {
@@ -139,21 +141,21 @@ describe("at login", () => {
   });
 
   test("the host of a client's document hears who reads it", async () => {
-    const heard: { headers: IncomingHttpHeaders }[] = [];
+    const requests: { headers: IncomingHttpHeaders }[] = [];
     const redirect = "http://127.0.0.1:4567/callback";
-    const host = await startLocalServer(({ url = "", headers }, response) => {
-      heard.push({ headers });
+    const server = await startLocalServer(({ url = "", headers }, response) => {
+      requests.push({ headers });
       response.writeHead(200, { "content-type": "application/json" });
-      const said = { client_name: "App", redirect_uris: [redirect], token_endpoint_auth_method: "none" };
-      response.end(JSON.stringify({ client_id: host.origin + url, ...said }));
+      const document = { client_name: "App", redirect_uris: [redirect], token_endpoint_auth_method: "none" };
+      response.end(JSON.stringify({ client_id: server.origin + url, ...document }));
     });
-    onTestFinished(() => host.stop());
+    onTestFinished(() => server.stop());
     const id = await admin.tenant({ mode: "key+oauth", auth: { login: { via: "key" } } });
     const found = await discover(`${login.origin}/mcp/${id}`);
-    const page = await new LoginBrowser().go(authorizeUrl(newAsking(found, `${host.origin}/client.json`, redirect)));
+    const page = await new LoginBrowser().go(authorizeUrl(newAsking(found, `${server.origin}/client.json`, redirect)));
     expect(page.status).toBe(200);
-    expect(heard).toHaveLength(1);
-    expect(agentsOf(heard)).toEqual(new Set([AGENT]));
+    expect(requests).toHaveLength(1);
+    expect(agentsOf(requests)).toEqual(new Set([AGENT]));
   });
 
   test("a provider of identities hears who redeems a code and asks for its keys", async () => {
@@ -177,10 +179,10 @@ describe("at login", () => {
     const { access_token: token } = await tokensOf(issuer, begun, location ?? "");
     expect((await listAs(`${login.origin}/mcp/${id}`, "2026-07-28", String(token))).status).toBe(200);
     // What the browser asks for itself is left out.
-    const asked = provider.heard.filter(({ path }) => path !== "/authorize");
-    expect(new Set(asked.map(({ path }) => path))).toEqual(
+    const requests = provider.heard.filter(({ path }) => path !== "/authorize");
+    expect(new Set(requests.map(({ path }) => path))).toEqual(
       new Set(["/.well-known/openid-configuration", "/token", "/keys", "/userinfo"]),
     );
-    expect(agentsOf(asked)).toEqual(new Set([AGENT]));
+    expect(agentsOf(requests)).toEqual(new Set([AGENT]));
   });
 });

@@ -14,13 +14,13 @@ const admin = fixtureAdmin(origin, "hooks");
 const SECRET = "{{secret:HOOK}}";
 
 async function receiver() {
-  let heard = 0;
-  const host = await startLocalServer((_request, response) => {
-    heard += 1;
+  let requestCount = 0;
+  const server = await startLocalServer((_request, response) => {
+    requestCount += 1;
     response.writeHead(204).end();
   });
-  onTestFinished(() => host.stop());
-  return { url: `${host.origin}/`, heard: () => heard };
+  onTestFinished(() => server.stop());
+  return { url: `${server.origin}/`, requestCount: () => requestCount };
 }
 
 /** What a tenant's own administrator is answered who writes its document. */
@@ -39,12 +39,12 @@ async function writing(id: string, document: Json) {
 }
 
 test("the Worker's own secret signs no webhook", async () => {
-  const { url, heard } = await receiver();
+  const { url, requestCount } = await receiver();
   const id = await admin.tenant({ webhooks: { ops: { url, secret: SECRET } } });
   expect(id).toBe("hooks-1");
   const tried = await admin.ask("POST", `/tenants/${id}/webhooks/ops/test`);
   expect(tried).toMatchObject({ delivered: false, why: "the tenant has no secret HOOK" });
-  expect(heard()).toBe(0);
+  expect(requestCount()).toBe(0);
 });
 
 const MADE = `whsec_${btoa(LONG)}`;
@@ -53,12 +53,12 @@ const DATABASE = "postgres://reporting:letmein2024@db.acme.internal:5432/crm";
 test.each(["letmein2024", DATABASE, `${MADE} letmein2024`, `whsec_${btoa("a short one")}`, " "])(
   "nothing is signed with %j, which could be guessed",
   async (value) => {
-    const { url, heard } = await receiver();
+    const { url, requestCount } = await receiver();
     const id = await admin.tenant({ webhooks: { ops: { url, secret: SECRET } } });
     await admin.ask("PUT", `/tenants/${id}/secrets/HOOK?wait=1`, { value });
     const tried = await admin.ask("POST", `/tenants/${id}/webhooks/ops/test`);
     expect(tried).toMatchObject({ delivered: false, why: expect.stringContaining("at least 24 characters") as string });
-    expect(heard()).toBe(0);
+    expect(requestCount()).toBe(0);
     await admin.ask("PUT", `/tenants/${id}/secrets/HOOK?wait=1`, { value: `${MADE} ${MADE}` });
     expect(await admin.ask("POST", `/tenants/${id}/webhooks/ops/test`)).toMatchObject({ delivered: true });
   },

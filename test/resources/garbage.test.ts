@@ -121,7 +121,7 @@ describe("the alarm", () => {
           expect(bench.methods.put(putOf("note:back", { hash: "second" })).state).toBe("stored");
       });
       makeGarbage(bench, "first", "second");
-      const open = contentStore.open(hostOf(bench, bodies));
+      const open = contentStore.open(requestScopeOf(bench, bodies));
       await open.alarm?.(bench.clock.now);
       expect(bodies.keys.map((key) => key.split("/").at(-1))).toEqual(["first"]);
       expect(hashesIn(bench.sql, "body_garbage")).toEqual([]);
@@ -235,7 +235,7 @@ describe("a write of a body that was collected", () => {
         answers.push(bench.methods.put(putOf("note:new", { hash: "a" }, { resendToken: resent })).state);
       });
       makeGarbage(bench, "a");
-      const open = contentStore.open(hostOf(bench, bodies));
+      const open = contentStore.open(requestScopeOf(bench, bodies));
       await open.alarm?.(bench.clock.now);
       expect(answers).toEqual(["resend", "resend"]);
       expect(bench.methods.get("note:new")).toBeUndefined();
@@ -317,7 +317,7 @@ describe("with KV and the object as they are", () => {
   });
 });
 
-function hostOf({ sql, clock }: ContentBench, bodies: Pick<KVNamespace, "delete">) {
+function requestScopeOf({ sql, clock }: ContentBench, bodies: Pick<KVNamespace, "delete">) {
   return {
     ...countWrites(sql),
     env: { BODIES: bodies },

@@ -42,9 +42,9 @@ const asked = fc.record({
   after: fc.option(text, { nil: null }),
   limit: fc.integer({ min: 1, max: 12 }),
 });
-type Asked = typeof asked extends fc.Arbitrary<infer One> ? One : never;
+type Query = typeof asked extends fc.Arbitrary<infer One> ? One : never;
 
-function told(methods: ContentMethods, only: readonly Patterns[], { match, prefix, tag, after, limit }: Asked) {
+function told(methods: ContentMethods, only: readonly Patterns[], { match, prefix, tag, after, limit }: Query) {
   const plain = (rows: readonly { uri: string; score?: number }[]) => rows.map(({ uri, score }) => [uri, score]);
   return {
     listed: () => plain(methods.listVisible({ prefix, tag, after, limit }, only).rows),
@@ -68,7 +68,7 @@ function fill({ methods }: Bench<ContentMethods>, all: readonly Thing[]): void {
   }
 }
 
-function answers(all: readonly Thing[], only: readonly Patterns[], questions: readonly Asked[]): Promise<unknown[]> {
+function answers(all: readonly Thing[], only: readonly Patterns[], questions: readonly Query[]): Promise<unknown[]> {
   return onBench(contentStore, (bench) => {
     fill(bench, all);
     return questions.flatMap((question) => Object.values(told(bench.methods, only, question)).map((ask) => ask()));

@@ -16,7 +16,7 @@ const texts: Readonly<Record<string, string>> = {
   "doc:apple": "apple",
 };
 
-const asked: string[] = [];
+const requests: string[] = [];
 let store: ResourceStore;
 
 beforeAll(async () => {
@@ -24,7 +24,7 @@ beforeAll(async () => {
   const content = createRpcClient(tenant.content, contentStore);
   const watched: ContentRpc = Object.assign(Object.create(content) as ContentRpc, {
     search: (query: Parameters<ContentRpc["search"]>[0]) => {
-      asked.push(query.match);
+      requests.push(query.match);
       return content.search(query);
     },
   });
@@ -34,24 +34,24 @@ beforeAll(async () => {
 });
 
 async function found(query: string, options?: { limit?: number; prefix?: string }): Promise<string[]> {
-  asked.length = 0;
+  requests.length = 0;
   return (await store.search(query, options)).map(({ uri }) => uri);
 }
 
 describe("search", () => {
   it("gives only what has all words, where something has", async () => {
     expect(await found("apple banana")).toEqual(["note:both"]);
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 
   it("falls back to any word where nothing has all", async () => {
     expect((await found("cherry banana")).toSorted()).toEqual(["note:banana", "note:both", "note:cherry"]);
-    expect(asked).toHaveLength(2);
+    expect(requests).toHaveLength(2);
   });
 
   it("asks once for a single word that is nowhere", async () => {
     expect(await found("durian")).toEqual([]);
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 
   it("finds by the beginnings of words, in every case and width", async () => {
@@ -65,7 +65,7 @@ describe("search", () => {
 
   it.each(["", "   ", "*", '"', "()", "-- ;", "🙂"])("finds nothing for %j and asks nobody", async (query) => {
     expect(await found(query)).toEqual([]);
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
   });
 
   it.each([
@@ -89,18 +89,18 @@ describe("search", () => {
 
   it("looks at the first words of an endless query", async () => {
     await found("word ".repeat(10_000));
-    expect(asked.map((match) => match.match(/"word"/g)?.length)).toEqual([16, 16]);
+    expect(requests.map((match) => match.match(/"word"/g)?.length)).toEqual([16, 16]);
     await found(`${"\ufdfa".repeat(500_000)} word`);
-    expect(Math.max(...asked.map((match) => match.length))).toBeLessThan(20_000);
+    expect(Math.max(...requests.map((match) => match.length))).toBeLessThan(20_000);
   });
 
   it("takes the last word alone for a beginning, and no single Latin letter", async () => {
     expect(await found("banan apple")).toEqual(expect.arrayContaining(["note:apple", "note:both"]));
-    expect(asked[0]).toBe('"banan" "apple"*');
+    expect(requests[0]).toBe('"banan" "apple"*');
     await found("a b");
-    expect(asked[0]).toBe('"a" "b"');
+    expect(requests[0]).toBe('"a" "b"');
     await found("\u8336");
-    expect(asked[0]).toBe('"\u8336"*');
+    expect(requests[0]).toBe('"\u8336"*');
   });
 
   it("forgets what was deleted", async () => {

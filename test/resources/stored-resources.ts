@@ -1,4 +1,4 @@
-// Owns rows as a store would send them to the authority. Refuses assertions.
+// Rows as a store would send them to the authority.
 
 import type { PutResource } from "../../src/resources/content-store.ts";
 

@@ -6,7 +6,7 @@ import { ViewRequestHandlers } from "../../src/catalog/view-request-handlers.ts"
 import { createView } from "../../src/catalog/view.ts";
 import { createTenantCatalog } from "../../src/catalog/tenant-catalog.ts";
 import { createManagedTenant } from "../../src/tenants/document/tenant-definition.ts";
-import { callOf, hostOf } from "../support/workerd/calls.ts";
+import { callOf, requestScopeOf } from "../support/workerd/calls.ts";
 import { contentStore } from "../../src/resources/content-store.ts";
 import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { contentSideOf, freshTenant, inside, type FreshTenant } from "../support/workerd/tenant.ts";
@@ -22,7 +22,7 @@ async function store(tenant: FreshTenant, prefix: string, count: number): Promis
   await inside(contentSideOf(tenant), ({ storage }) => storage.sql.exec(ROWS, count, prefix).rowsWritten);
 }
 
-function backendOf(tenant: FreshTenant): ViewRequestHandlers {
+function handlersOf(tenant: FreshTenant): ViewRequestHandlers {
   const catalog = { server: { name: "test", version: "1" }, instructions: undefined };
   const document = { profiles: { public: { resources: { deny: ["a:*"] } } } };
   const policy = { document, suspensions: [], deprecatedNames: [] };
@@ -32,7 +32,7 @@ function backendOf(tenant: FreshTenant): ViewRequestHandlers {
     createTenantCatalog({ ...catalog, ...nothing }, createManagedTenant(tenant.id), { policy, version: 1 }),
     seen,
   );
-  return new ViewRequestHandlers(view, hostOf(tenant, { access: view, profile: "public" }));
+  return new ViewRequestHandlers(view, requestScopeOf(tenant, { access: view, profile: "public" }));
 }
 
 describe("resources behind hidden ones", () => {
@@ -49,12 +49,12 @@ describe("resources behind hidden ones", () => {
     await store(tenant, "a:hidden-", before);
     await store(tenant, "b:shown-", shown);
     await store(tenant, "a:hidden-too-", before);
-    const backend = backendOf(tenant);
+    const handlers = handlersOf(tenant);
     const listed: unknown[] = [];
     const cursors: string[] = [];
     let cursor: string | undefined;
     do {
-      const page = await backend.listResources(cursor, callOf());
+      const page = await handlers.listResources(cursor, callOf());
       if (!("items" in page)) throw new Error(page.message);
       expect(page.items.length).toBeLessThanOrEqual(100);
       listed.push(...page.items.map(({ uri }) => uri));
@@ -67,10 +67,10 @@ describe("resources behind hidden ones", () => {
   });
 
   it("cannot be looked for with a cursor that somebody made up", async () => {
-    const backend = backendOf(freshTenant());
+    const handlers = handlersOf(freshTenant());
     for (const place of ["sealed test.AAAA", "sealed x", `sealed test.${"A".repeat(60)}`]) {
       const cursor = encodeURIComponent(`resources\n${place}`).replaceAll("%", "~");
-      expect(await backend.listResources(cursor, callOf())).toMatchObject({ kind: "failure", error: "invalidParams" });
+      expect(await handlers.listResources(cursor, callOf())).toMatchObject({ kind: "failure", error: "invalidParams" });
     }
   });
 });

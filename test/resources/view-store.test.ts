@@ -14,7 +14,7 @@ import { createTenantCatalog } from "../../src/catalog/tenant-catalog.ts";
 import { isFailure } from "../../src/protocol/methods/params.ts";
 import { createManagedTenant } from "../../src/tenants/document/tenant-definition.ts";
 import { createRpcClient } from "../../src/tenants/object/store.ts";
-import { callOf, hostOf } from "../support/workerd/calls.ts";
+import { callOf, requestScopeOf } from "../support/workerd/calls.ts";
 import { putOf } from "./stored-resources.ts";
 import { freshTenant, type FreshTenant } from "../support/workerd/tenant.ts";
 
@@ -151,11 +151,11 @@ describe("a list through a view", () => {
       profile: "p",
       scopes: undefined,
     });
-    const backend = new ViewRequestHandlers(view, hostOf(tenant, { access: view }));
+    const handlers = new ViewRequestHandlers(view, requestScopeOf(tenant, { access: view }));
     const found: string[] = [];
     let cursor: string | undefined;
     do {
-      const page = await backend.listResources(cursor, callOf());
+      const page = await handlers.listResources(cursor, callOf());
       if (isFailure(page)) throw new Error(page.message);
       found.push(...page.items.map(({ uri }) => String(uri)));
       cursor = page.nextCursor;

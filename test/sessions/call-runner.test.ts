@@ -13,7 +13,7 @@ const answerTo = (name: string) => JSON.stringify({ result: { name } });
 
 function running(session: SessionStub = freshSession()) {
   const happened: string[] = [];
-  const world = { unchanged: true };
+  const state = { unchanged: true };
   const stored = Promise.withResolvers<void>();
   const cancelled = Promise.withResolvers<void>();
   const host = {
@@ -26,7 +26,7 @@ function running(session: SessionStub = freshSession()) {
       happened.push(`stored ${key}`);
       stored.resolve();
     },
-    hasSameRights: async () => world.unchanged,
+    hasSameRights: async () => state.unchanged,
     onCancelled: () => {
       happened.push("cancelled");
       cancelled.resolve();
@@ -39,7 +39,7 @@ function running(session: SessionStub = freshSession()) {
     await stored.promise;
     return { answers };
   };
-  return { session, host, runner, world, ask, happened, cancelled: cancelled.promise };
+  return { session, host, runner, state, ask, happened, cancelled: cancelled.promise };
 }
 
 /** Of the call, as its client sees it, without what numbers it. */
@@ -192,9 +192,9 @@ describe("a run", () => {
   });
 
   it("goes no further when the policy changed while it waited: the object has it admitted anew", async () => {
-    const { session, runner, world, ask, happened } = running();
+    const { session, runner, state, ask, happened } = running();
     const { answers } = await ask("who");
-    world.unchanged = false;
+    state.unchanged = false;
     await session.answer("q-a-1.1", answerTo("who"));
     expect(await answers).toBeUndefined();
     await runner.finish('"with rights that there are no more"');

@@ -18,7 +18,7 @@ import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
 import { isFailure } from "../../src/protocol/methods/params.ts";
 import type { ServedTool, Source } from "../../src/protocol/source.ts";
 import { defineTenants } from "../../src/tenants/document/tenant-definition.ts";
-import { toolOf } from "../support/fake-backend.ts";
+import { toolOf } from "../support/fake-request-handlers.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
@@ -70,7 +70,7 @@ async function held(run: (call: McpRequest) => Promise<never> | Promise<{ kind: 
   made += 1;
   const tenant = `tenant-${made}`;
   const known = defineTenants<NewResource>({ [tenant]: {} }).get(tenant) ?? failure("unknownTenant");
-  const visit = new RequestContext(
+  const context = new RequestContext(
     deployment,
     {
       request: new Request(`https://x.example/mcp/${tenant}`),
@@ -83,7 +83,7 @@ async function held(run: (call: McpRequest) => Promise<never> | Promise<{ kind: 
     },
     { tenant, profile: null, path: "", credential: NO_CREDENTIAL, tenantResult: known },
   );
-  const entered = await authorizeRequest(visit);
+  const entered = await authorizeRequest(context);
   if (isFailure(entered)) throw new Error(entered.message);
   // Whoever asked for the lease may keep watch over all that waits, by timers that stand still here: that is no work of the calls.
   work.length = 0;
@@ -93,7 +93,7 @@ async function held(run: (call: McpRequest) => Promise<never> | Promise<{ kind: 
       events,
       sendStoredEvent: () => {},
       acknowledge: (post) => taken.push(post),
-      reconnect: () => lost.push(visit.subrequestCount),
+      reconnect: () => lost.push(context.subrequestCount),
     },
     {
       revision: REVISION_FEATURES["2024-11-05"],
@@ -106,28 +106,31 @@ async function held(run: (call: McpRequest) => Promise<never> | Promise<{ kind: 
     },
   );
   /** Ends the stream; what it said. */
-  const told = async () => {
+  const answerOf = async () => {
     events.end();
     return new Response(events.body).text();
   };
-  return { holder, calls, taken, lost, visit, work, told };
+  return { holder, calls, taken, lost, context, work, answerOf };
 }
 
 const never = () => new Promise<never>(() => {});
 
 it("what is handed on twice is taken twice, and run once", async () => {
-  const { holder, calls, taken, work, told } = await held(async () => ({ kind: "complete", result: { content: [] } }));
+  const { holder, calls, taken, work, answerOf } = await held(async () => ({
+    kind: "complete",
+    result: { content: [] },
+  }));
   holder.handlePost({ posted: CALL, id: "post" });
   await Promise.all(work);
   holder.handlePost({ posted: CALL, id: "post" });
   holder.handlePost({ posted: CALL, id: "another" });
   await Promise.all(work);
   expect([taken, calls.length]).toEqual([["post", "post", "another"], 2]);
-  expect((await told()).match(/"id":"mine"/g)).toHaveLength(2);
+  expect((await answerOf()).match(/"id":"mine"/g)).toHaveLength(2);
 });
 
 it("a call whose client is gone goes on for half a minute, is cancelled then, and says no more", async () => {
-  const { holder, calls, told } = await held(never);
+  const { holder, calls, answerOf } = await held(never);
   holder.handlePost({ posted: CALL, id: "post" });
   await expect.poll(() => calls.length).toBe(1);
   const signal = calls[0]?.sink.cancelled;
@@ -137,50 +140,53 @@ it("a call whose client is gone goes on for half a minute, is cancelled then, an
   expect(signal?.aborted).toBe(false);
   vi.advanceTimersByTime(1);
   expect(signal?.aborted).toBe(true);
-  expect(await told()).not.toContain("data:");
+  expect(await answerOf()).not.toContain("data:");
 });
 
 it("a call that is only about to run when its client goes is cancelled as late as others", async () => {
-  const { holder, calls, told } = await held(never);
+  const { holder, calls, answerOf } = await held(never);
   holder.handlePost({ posted: CALL, id: "post" });
   holder.disconnect();
   await expect.poll(() => calls.length).toBe(1);
   const signal = calls[0]?.sink.cancelled;
   vi.advanceTimersByTime(30_000);
   expect(signal?.aborted).toBe(true);
-  expect(await told()).not.toContain("data:");
+  expect(await answerOf()).not.toContain("data:");
 });
 
 it("the client is asked to come back when its invocation asked others often enough, as soon as nothing runs", async () => {
   const { promise, resolve } = Promise.withResolvers<{ kind: "complete"; result: JsonObject }>();
-  const { holder, lost, visit, work, told } = await held(() => promise);
+  const { holder, lost, context, work, answerOf } = await held(() => promise);
   const tell = (id: string) => {
     holder.handlePost({ posted: CALL, id });
   };
-  visit.subrequestCount = 2000;
+  context.subrequestCount = 2000;
   tell("one");
   tell("two");
   await vi.waitFor(() => {
     expect(work).toHaveLength(2);
   });
-  visit.subrequestCount = 5000;
+  context.subrequestCount = 5000;
   tell("refused");
   holder.reconnectWhenIdle();
   expect(lost).toEqual([]);
   resolve({ kind: "complete", result: { content: [] } });
   await Promise.all(work);
   expect(lost).toHaveLength(1);
-  const said = await told();
-  expect([said.match(/"result"/g)?.length, said.match(/too many calls at once/g)?.length]).toEqual([2, 1]);
+  const text = await answerOf();
+  expect([text.match(/"result"/g)?.length, text.match(/too many calls at once/g)?.length]).toEqual([2, 1]);
 });
 
 it("a client that asks little stays", async () => {
-  const { holder, lost, visit, work, told } = await held(async () => ({ kind: "complete", result: { content: [] } }));
-  const before = visit.subrequestCount;
+  const { holder, lost, context, work, answerOf } = await held(async () => ({
+    kind: "complete",
+    result: { content: [] },
+  }));
+  const before = context.subrequestCount;
   for (const id of ["one", "two", "three"]) holder.handlePost({ posted: CALL, id });
   await Promise.all(work);
-  expect(visit.subrequestCount - before).toBeLessThan(20);
-  expect(visit.subrequestCount - before).toBeGreaterThanOrEqual(3);
+  expect(context.subrequestCount - before).toBeLessThan(20);
+  expect(context.subrequestCount - before).toBeGreaterThanOrEqual(3);
   expect(lost).toEqual([]);
-  expect((await told()).match(/"id":"mine"/g)).toHaveLength(3);
+  expect((await answerOf()).match(/"id":"mine"/g)).toHaveLength(3);
 });

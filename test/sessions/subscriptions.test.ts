@@ -35,8 +35,12 @@ it("a session has room for so many subscriptions, and one that is there may be m
   expect(await session.subscribe("note:7", "NOTE:7", later())).toBe(true);
   await session.unsubscribe("note:8");
   expect(await session.subscribe("note:more", "note:more", later())).toBe(true);
-  const kept = new Map(await within(session, (instance) => instance.subscriptions()));
-  expect([kept.size, kept.get("note:7"), kept.get("note:8")]).toEqual([MAX_SUBSCRIPTIONS, "NOTE:7", undefined]);
+  const subscriptions = new Map(await within(session, (instance) => instance.subscriptions()));
+  expect([subscriptions.size, subscriptions.get("note:7"), subscriptions.get("note:8")]).toEqual([
+    MAX_SUBSCRIPTIONS,
+    "NOTE:7",
+    undefined,
+  ]);
 });
 
 it("subscriptions have a bound in characters, too: the holder of the stream has them in memory", async () => {

@@ -7,7 +7,7 @@ import { openSocket } from "../../src/streams/reconnecting-web-socket.ts";
 import { policyStore } from "../../src/tenants/object/policy-store.ts";
 import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { changeEvent as event, LISTENER } from "../support/workerd/hubs.ts";
-import { DIGESTS, filterOf, LIST, NEVER, sightOf, streaming } from "./streaming.ts";
+import { DIGESTS, filterOf, LIST, NEVER, accessOf, streaming } from "./streaming.ts";
 import { type FreshTenant, MADE_BEFORE } from "../support/workerd/tenant.ts";
 
 /** A tool is forbidden, which is in force a minute later. */
@@ -30,8 +30,8 @@ describe("a stream", () => {
   });
 
   it("hears nothing of what its view does not show", async () => {
-    const { feed, hub, world, update, untilEnd } = streaming();
-    world.sight = sightOf({}, ["note:a"]);
+    const { feed, hub, state, update, untilEnd } = streaming();
+    state.access = accessOf({}, ["note:a"]);
     await feed.start(undefined);
     await update("a");
     await hub.publish(event({ listed: ["note:a"] }));
@@ -39,9 +39,9 @@ describe("a stream", () => {
   });
 
   it("looks again where a hub of a later release tells what nobody here knows", async () => {
-    const { feed, hub, looks, world } = streaming();
+    const { feed, hub, looks, state } = streaming();
     await feed.start(undefined);
-    const looked = new Promise<void>((resolve) => (world.looked = resolve));
+    const looked = new Promise<void>((resolve) => (state.looked = resolve));
     await hub.publish({ ...event({}), log: "weather" as "content" }).then(() => looked);
     expect(looks.at(-1)).toBe(Infinity);
     feed.close();
@@ -84,9 +84,9 @@ describe("a stream", () => {
   });
 
   it("reads its subscriptions anew when its session says so", async () => {
-    const { feed, hub, world, update, next } = streaming({ listener: { session: "s" } });
+    const { feed, hub, state, update, next } = streaming({ listener: { session: "s" } });
     await feed.start(undefined);
-    world.filter = filterOf("note:new");
+    state.filter = filterOf("note:new");
     await hub.resubscribe("s");
     await update("new");
     expect(await next()).toBe("resources/updated NOTE:NEW");
@@ -103,21 +103,21 @@ describe("a stream", () => {
   });
 
   it("says nothing once it is closed, and its hub has no stream then", async () => {
-    const { feed, hub, update, changes, told } = streaming();
+    const { feed, hub, update, changes, notifications } = streaming();
     await feed.start(undefined);
     feed.close();
     await expect.poll(() => hub.publish(event({}))).toBe(0);
     await update("a");
     await changes.flush();
-    expect(told).toEqual([]);
+    expect(notifications).toEqual([]);
   });
 });
 
 describe("a change of policy", () => {
   it("is told when it is in force and the view's list is another, not when it is only written", async () => {
-    const { feed, hub, world, looks, next, untilEnd } = streaming();
+    const { feed, hub, state, looks, next, untilEnd } = streaming();
     await feed.start(undefined);
-    world.sight = sightOf({ tools: "t2" });
+    state.access = accessOf({ tools: "t2" });
     await hub.publish(event({ check: 7 }));
     expect(await untilEnd()).toEqual([]);
     expect(looks).toContain(7);
@@ -128,18 +128,18 @@ describe("a change of policy", () => {
   });
 
   it("that was not in force yet when the stream began is told whatever is seen by then", async () => {
-    const { tenant, feed, hub, world, next } = streaming({
+    const { tenant, feed, hub, state, next } = streaming({
       filter: { ...filterOf(), prompts: false, resources: false },
     });
     await suspendLater(tenant);
-    world.sight = sightOf({ tools: "after it" });
+    state.access = accessOf({ tools: "after it" });
     await feed.start(undefined);
     await hub.publish(event({ policy: true }));
     expect(await next()).toBe(LIST("tools"));
   });
 
   it("is told again when the one that came after it is in force: what its client read meanwhile may be from before that", async () => {
-    const { tenant, feed, world, next } = streaming({ filter: { ...filterOf(), prompts: false, resources: false } });
+    const { tenant, feed, state, next } = streaming({ filter: { ...filterOf(), prompts: false, resources: false } });
     const policy = createRpcClient(tenant.stub, policyStore);
     const actor = { name: "ann" };
     const lease = { version: null, inCode: false, keyHash: null };
@@ -150,18 +150,18 @@ describe("a change of policy", () => {
       await policy.suspend({ kind: "tool", name: `tool ${maxStalenessMs}`, note: "n" }, actor);
     }
     // An isolate that asks by now knows both, one that asked in between does not.
-    world.sight = sightOf({ tools: "without both" });
+    state.access = accessOf({ tools: "without both" });
     expect([await next(), await next()]).toEqual([LIST("tools"), LIST("tools")]);
   });
 
   it("that forbids the listener ends the stream before anything is told", async () => {
-    const { feed, hub, world, next, told } = streaming();
+    const { feed, hub, state, next, notifications } = streaming();
     await feed.start(undefined);
-    world.sight = null;
+    state.access = null;
     await hub.publish(event({ check: 2, updated: ["note:a"] }));
     expect(await next()).toBe("withdrawn");
     await expect.poll(() => hub.publish(event({ updated: ["note:b"] }))).toBe(0);
-    expect(told).toEqual([]);
+    expect(notifications).toEqual([]);
   });
 });
 
@@ -181,7 +181,7 @@ describe("what a stream missed", () => {
     await update("a");
     await update("unsubscribed");
     await hub.publish(event({ version: 3, after: 2, updated: ["note:b"] }));
-    for (const told of AGAIN) expect(await next()).toBe(told);
+    for (const text of AGAIN) expect(await next()).toBe(text);
     await hub.publish(event({ version: 4, after: 3, updated: ["note:b"] }));
     expect(await next()).toBe("resources/updated NOTE:B");
     expect(listens).toEqual([null]);
@@ -193,7 +193,7 @@ describe("what a stream missed", () => {
     await update("a");
     expect(await next()).toBe("resources/updated NOTE:A");
     await evictDurableObject(hub, { webSockets: "close" });
-    for (const told of AGAIN) expect(await next()).toBe(told);
+    for (const text of AGAIN) expect(await next()).toBe(text);
     expect(listens).toEqual([null]);
     await update("a");
     expect(await next()).toBe("resources/updated NOTE:A");
@@ -211,16 +211,16 @@ describe("what a stream missed", () => {
     await evictDurableObject(hub, { webSockets: "close" });
     await expect.poll(() => runInDurableObject(hub, (_instance, ctx) => ctx.getWebSockets().length)).toBe(1);
     release();
-    for (const told of [...AGAIN, ...AGAIN]) expect(await next()).toBe(told);
+    for (const text of [...AGAIN, ...AGAIN]) expect(await next()).toBe(text);
   });
 
   it("of a change that is not in force yet is told again when it is", async () => {
-    const { tenant, feed, hub, world, next } = streaming({
+    const { tenant, feed, hub, state, next } = streaming({
       filter: { ...filterOf(), prompts: false, resources: false },
     });
     await feed.start(undefined);
     await evictDurableObject(hub, { webSockets: "close" });
-    world.sight = sightOf({ tools: "after it" });
+    state.access = accessOf({ tools: "after it" });
     expect(await next()).toBe(LIST("tools"));
     // What its client listed meanwhile may be from before it.
     await suspendLater(tenant);
@@ -229,24 +229,24 @@ describe("what a stream missed", () => {
   });
 
   it("while the authority was away is told when that is back", async () => {
-    const { feed, update, next, world, told } = streaming();
+    const { feed, update, next, state, notifications } = streaming();
     await feed.start(undefined);
     const failed = new Promise<void>((resolve) => {
-      world.failed = resolve;
+      state.failed = resolve;
     });
-    world.away = true;
+    state.away = true;
     await update("a");
     await failed;
-    expect(told).toEqual([]);
-    world.away = false;
+    expect(notifications).toEqual([]);
+    state.away = false;
     expect(await next()).toBe("resources/updated NOTE:A");
   });
 
   it("since an earlier stream ended is told at the beginning, once, with lists that a deployment changed", async () => {
-    const { feed, update, untilEnd, world } = streaming();
+    const { feed, update, untilEnd, state } = streaming();
     await update("a");
     await update("unsubscribed");
-    world.sight = sightOf({ prompts: "p2" });
+    state.access = accessOf({ prompts: "p2" });
     expect(await feed.start({ versions: NEVER, digests: DIGESTS })).toMatchObject({
       versions: { content: 2 },
       digests: DIGESTS,
@@ -255,9 +255,9 @@ describe("what a stream missed", () => {
   });
 
   it("leaves out a list that differs when a change of policy is not in force yet: that is told at its time", async () => {
-    const { feed, hub, world, tenant, next, untilEnd } = streaming();
+    const { feed, hub, state, tenant, next, untilEnd } = streaming();
     await suspendLater(tenant);
-    world.sight = sightOf({ tools: "t2" });
+    state.access = accessOf({ tools: "t2" });
     await feed.start({ versions: NEVER, digests: DIGESTS });
     expect(await untilEnd()).toEqual([]);
     await hub.publish(event({ policy: true }));
@@ -267,7 +267,7 @@ describe("what a stream missed", () => {
   it("for so long that nobody knows any more may be anything", async () => {
     const { feed, next } = streaming({ filter: filterOf("note:a") });
     await feed.start({ versions: { definitions: 0, content: 99 }, digests: DIGESTS });
-    for (const told of AGAIN.slice(0, -1)) expect(await next()).toBe(told);
+    for (const text of AGAIN.slice(0, -1)) expect(await next()).toBe(text);
   });
 
   it("is known from what was told last: a stream that goes on from there hears nothing twice", async () => {
@@ -322,15 +322,15 @@ describe("a stream ends", () => {
 
 describe("a stream does not begin", () => {
   it("for a listener that is not admitted, and leaves no socket behind", async () => {
-    const { feed, hub, world } = streaming();
-    world.sight = null;
+    const { feed, hub, state } = streaming();
+    state.access = null;
     expect(await feed.start(undefined)).toBe(403);
     await expect.poll(() => hub.publish(event({}))).toBe(0);
   });
 
   it("while the authority is away, and leaves no socket behind", async () => {
-    const { feed, hub, world } = streaming();
-    world.away = true;
+    const { feed, hub, state } = streaming();
+    state.away = true;
     await expect(feed.start(undefined)).rejects.toThrow("away");
     await expect.poll(() => hub.publish(event({}))).toBe(0);
   });

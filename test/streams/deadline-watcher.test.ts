@@ -45,21 +45,21 @@ function isolate() {
       });
     },
   };
-  const come = (name: string, who: Parameters<DeadlineWatcher["add"]>[2] = by) => {
+  const add = (name: string, who: Parameters<DeadlineWatcher["add"]>[2] = by) => {
     const one = { due: Date.now() + MAX_DEADLINE_MS, onTimeout: () => given.set(name, Date.now()) };
     overdue.add(one, Date.now(), who);
     return one;
   };
   const serve = () => {
-    overdue.remove(come("served"));
+    overdue.remove(add("served"));
   };
-  return { overdue, watches, given, come, serve, pass: (ms: number) => vi.advanceTimersByTimeAsync(ms) };
+  return { overdue, watches, given, add, serve, pass: (ms: number) => vi.advanceTimersByTimeAsync(ms) };
 }
 
 describe("a watch", () => {
   it("gives up what waits alone, when it is due", async () => {
-    const { come, given, pass, watches } = isolate();
-    come("alone");
+    const { add, given, pass, watches } = isolate();
+    add("alone");
     await pass(MAX_DEADLINE_MS - 1);
     expect([...given]).toEqual([]);
     await pass(LATE_MS);
@@ -68,11 +68,11 @@ describe("a watch", () => {
   });
 
   it.each([1, 5000, 9999])("gives up what came %d ms later, when nobody comes after it", async (later) => {
-    const { come, given, pass, watches } = isolate();
-    come("first");
+    const { add, given, pass, watches } = isolate();
+    add("first");
     await pass(later);
     const begun = Date.now();
-    come("second");
+    add("second");
     await pass(30_000);
     expect(given.get("second")).toBeGreaterThanOrEqual(begun + MAX_DEADLINE_MS);
     expect(given.get("second")).toBeLessThanOrEqual(begun + MAX_DEADLINE_MS + LATE_MS);
@@ -80,13 +80,13 @@ describe("a watch", () => {
   });
 
   it("stands as long as many come, and another follows it: one for each ten seconds", async () => {
-    const { come, given, pass, serve, watches } = isolate();
+    const { add, given, pass, serve, watches } = isolate();
     for (let ms = 0; ms < 60_000; ms += 100) {
       serve();
       await pass(100);
     }
     expect(watches.begun).toBeLessThanOrEqual(7);
-    come("last");
+    add("last");
     const begun = Date.now();
     await pass(MAX_DEADLINE_MS + LATE_MS);
     expect([...given.keys()]).toEqual(["last"]);
@@ -105,11 +105,11 @@ describe("a watch", () => {
   });
 
   it("that the platform ended with its invocation is missed within seconds by the next that comes, which gives up what it left", async () => {
-    const { come, given, pass, watches } = isolate();
+    const { add, given, pass, watches } = isolate();
     vi.spyOn(globalThis, "setTimeout").mockImplementationOnce(() => 0 as never);
-    come("left");
+    add("left");
     await pass(4000);
-    come("next");
+    add("next");
     expect(watches.begun).toBe(2);
     await pass(MAX_DEADLINE_MS + LATE_MS);
     expect(given.get("left")).toBeLessThanOrEqual(MAX_DEADLINE_MS + LATE_MS);
@@ -117,8 +117,8 @@ describe("a watch", () => {
   });
 
   it("pays for a part of a flood at a time, and ends all of it", async () => {
-    const { come, given, pass, watches } = isolate();
-    for (let one = 0; one < 3000; one += 1) come(String(one));
+    const { add, given, pass, watches } = isolate();
+    for (let one = 0; one < 3000; one += 1) add(String(one));
     await pass(MAX_DEADLINE_MS);
     expect(given.size).toBeGreaterThan(0);
     expect(given.size).toBeLessThan(1000);
@@ -128,12 +128,12 @@ describe("a watch", () => {
   });
 
   it.each([3000, 15_000, 3_600_000])("lets nothing wait for ever when the clock is set back by %d ms", async (back) => {
-    const { come, given, pass, watches } = isolate();
+    const { add, given, pass, watches } = isolate();
     vi.setSystemTime(10 * 3_600_000);
-    come("before");
+    add("before");
     await pass(2000);
     vi.setSystemTime(Date.now() - back);
-    come("after");
+    add("after");
     await pass(30_000);
     expect([...given.keys()].toSorted()).toEqual(["after", "before"]);
     expect(watches.standing).toBe(0);
@@ -143,24 +143,24 @@ describe("a watch", () => {
 describe("what waits", () => {
   it("is given up when somebody comes after it was due, and not before", () => {
     const given: string[] = [];
-    const come = waiting(new DeadlineWatcher(), given);
-    come("a", 0, 10);
-    come("b", 5, 10);
-    come("c", 9, 10);
+    const add = waiting(new DeadlineWatcher(), given);
+    add("a", 0, 10);
+    add("b", 5, 10);
+    add("c", 9, 10);
     expect(given).toEqual([]);
-    come("d", 10, 10);
+    add("d", 10, 10);
     expect(given).toEqual(["a"]);
-    come("e", 19, 10);
+    add("e", 19, 10);
     expect(given).toEqual(["a", "b", "c"]);
-    come("f", 1000, 10);
+    add("f", 1000, 10);
     expect(given).toEqual(["a", "b", "c", "d", "e"]);
   });
 
   it("is given up when somebody looks who does not wait", () => {
     const given: string[] = [];
     const overdue = new DeadlineWatcher();
-    const come = waiting(overdue, given);
-    come("a", 0, 10);
+    const add = waiting(overdue, given);
+    add("a", 0, 10);
     overdue.expireDue(9);
     expect(given).toEqual([]);
     overdue.expireDue(10);
@@ -169,33 +169,33 @@ describe("what waits", () => {
 
   it("is given up when the clock was set back by more than anybody waits, and keeps nobody else", () => {
     const given: string[] = [];
-    const come = waiting(new DeadlineWatcher(), given);
+    const add = waiting(new DeadlineWatcher(), given);
     const hour = 3_600_000;
-    come("before", hour, 10_000);
-    come("after", 0, 10_000);
+    add("before", hour, 10_000);
+    add("after", 0, 10_000);
     expect(given).toEqual(["before"]);
-    come("next", 10_000, 10_000);
+    add("next", 10_000, 10_000);
     expect(given).toEqual(["before", "after"]);
   });
 
   it("is not given up after its end, whoever else is", () => {
     const given: string[] = [];
     const overdue = new DeadlineWatcher();
-    const come = waiting(overdue, given);
-    const [first] = [come("a", 0, 10), come("b", 0, 10)];
+    const add = waiting(overdue, given);
+    const [first] = [add("a", 0, 10), add("b", 0, 10)];
     overdue.remove(first);
-    come("c", 50, 10);
+    add("c", 50, 10);
     expect(given).toEqual(["b"]);
   });
 
   it("is found behind what was ended, and behind what waits longer", () => {
     const given: string[] = [];
     const overdue = new DeadlineWatcher();
-    const come = waiting(overdue, given);
-    for (let round = 0; round < 100; round += 1) overdue.remove(come("served", round, 10));
-    come("slow", 100, 30);
-    come("quick", 100, 10);
-    come("next", 200, 10);
+    const add = waiting(overdue, given);
+    for (let round = 0; round < 100; round += 1) overdue.remove(add("served", round, 10));
+    add("slow", 100, 30);
+    add("quick", 100, 10);
+    add("next", 200, 10);
     expect(given).toEqual(["slow", "quick"]);
   });
 });

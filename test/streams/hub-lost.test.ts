@@ -6,7 +6,7 @@ import { ChangeFeed, type Digests, type FeedHost } from "../../src/streams/chang
 import type { OpenedSocket } from "../../src/streams/reconnecting-web-socket.ts";
 import { CLOSE } from "../../src/streams/socket-messages.ts";
 import type { ChangeEvent, Changes } from "../../src/tenants/object/changes.ts";
-import { CrowdClock } from "./crowd-clock.ts";
+import { CrowdClock } from "./virtual-clock.ts";
 
 const STREAMS = 5000;
 const FEWER = 1000;
@@ -88,11 +88,11 @@ async function standing(seed: number, inIsolate: number, streams = STREAMS) {
   const authority = { withdrawn: new Set<string>() };
   const counts = { listens: 0, leases: 0 };
   const connects: number[] = [];
-  const told: string[] = [];
+  const notifications: string[] = [];
   const ended: { readonly stream: number; readonly why: string; readonly at: number }[] = [];
   const isolates: Isolate[] = [];
 
-  const hostOf = (stream: number): FeedHost => {
+  const requestScopeOf = (stream: number): FeedHost => {
     const principal = `p${stream}`;
     const isolate = (isolates[Math.floor(stream / inIsolate)] ??= {
       leaseAsked: -Infinity,
@@ -121,12 +121,12 @@ async function standing(seed: number, inIsolate: number, streams = STREAMS) {
         return { digests: DIGESTS, leaseMs: isolate.leaseAsked + LEASE_MS - now, canSee: () => true };
       },
       filter: async () => ({ tools: true, prompts: true, resources: true, uris: new Map([["note:a", "note:a"]]) }),
-      notify: (method) => void told.push(method),
+      notify: (method) => void notifications.push(method),
       onEnd: (why) => void ended.push({ stream, why, at: clock.now() }),
     };
   };
   const begun = Array.from({ length: streams }, (_none, stream) =>
-    new ChangeFeed(hostOf(stream), clock).start(undefined),
+    new ChangeFeed(requestScopeOf(stream), clock).start(undefined),
   );
   await clock.advance(1000);
   await Promise.all(begun);
@@ -153,7 +153,7 @@ async function standing(seed: number, inIsolate: number, streams = STREAMS) {
     for (const hub of hubs) hub.reset();
     return clock.now();
   };
-  return { clock, hubs, authority, counts, connects, told, ended, withdraw, largestBin, resetAll };
+  return { clock, hubs, authority, counts, connects, notifications, ended, withdraw, largestBin, resetAll };
 }
 
 /** What the hub waits for a stream that was away. */
@@ -165,10 +165,13 @@ describe.each([200, 20])(`${STREAMS} streams over ${HubObject} hubs, %i in an is
   it(
     "come back in their turn after each reset, are told to list again, and ask for two leases of an isolate at most",
     async () => {
-      const { clock, counts, connects, told, ended, largestBin, resetAll } = await standing(inject("seed"), inIsolate);
+      const { clock, counts, connects, notifications, ended, largestBin, resetAll } = await standing(
+        inject("seed"),
+        inIsolate,
+      );
       for (const round of [1, 2]) {
         const lostAt = resetAll();
-        told.length = 0;
+        notifications.length = 0;
         await clock.advance(MINUTE_MS);
         const bin = largestBin(lostAt);
         process.stdout.write(
@@ -178,7 +181,7 @@ describe.each([200, 20])(`${STREAMS} streams over ${HubObject} hubs, %i in an is
         expect(connects).toHaveLength(STREAMS);
         expect(Math.max(...connects) - lostAt).toBeLessThan(4200);
         expect(bin).toBeLessThan(0.04 * STREAMS);
-        expect(told).toHaveLength(NOTIFICATIONS * STREAMS);
+        expect(notifications).toHaveLength(NOTIFICATIONS * STREAMS);
         expect(counts.listens).toBe(0);
         expect(counts.leases).toBeLessThanOrEqual((2 * STREAMS) / inIsolate);
       }

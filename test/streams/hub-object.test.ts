@@ -173,10 +173,10 @@ describe("a withdrawal", () => {
   ])("of %s ends those streams, which hear nothing of it, and no other", async (_whose, close, ends) => {
     const { name, hub } = freshHub();
     const all = await listeners(name);
-    const told = event(1, { close });
-    expect(await hub.publish(told)).toBe(4 - ends.length);
+    const change = event(1, { close });
+    expect(await hub.publish(change)).toBe(4 - ends.length);
     for (const [at, listener] of all.entries()) {
-      if (!ends.includes(at)) expect(await listener.next()).toEqual(told);
+      if (!ends.includes(at)) expect(await listener.next()).toEqual(change);
       else {
         expect(await listener.ended).toBe(4001);
         await expect(listener.next()).rejects.toThrow("ended");

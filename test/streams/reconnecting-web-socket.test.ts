@@ -8,7 +8,7 @@ import { listening, type Listening } from "../support/workerd/sockets.ts";
 function held(...answers: (OpenedSocket | Error)[]) {
   const messages: unknown[] = [];
   const happened: (string | number)[] = [];
-  const fars: { readonly socket: WebSocket; readonly heard: Listening<unknown> }[] = [];
+  const fars: { readonly socket: WebSocket; readonly messages: Listening<unknown> }[] = [];
   let wake = () => {};
   const changed = () => {
     wake();
@@ -20,7 +20,7 @@ function held(...answers: (OpenedSocket | Error)[]) {
       if (answer instanceof Error) throw answer;
       if (answer) return answer;
       const { 0: near, 1: far } = new WebSocketPair();
-      fars.push({ socket: far, heard: await listening(Promise.resolve({ socket: far })) });
+      fars.push({ socket: far, messages: await listening(Promise.resolve({ socket: far })) });
       return { socket: near };
     },
     {
@@ -112,7 +112,7 @@ describe("closed by its holder, a socket", () => {
     await socket.start();
     fars[0]?.socket.send('"on its way"');
     socket.close();
-    expect(await fars[0]?.heard.ended).toBe(1000);
+    expect(await fars[0]?.messages.ended).toBe(1000);
     expect([messages, happened]).toEqual([[], ["open"]]);
   });
 
@@ -121,7 +121,7 @@ describe("closed by its holder, a socket", () => {
     const starting = socket.start();
     socket.close();
     await starting;
-    expect(await fars[0]?.heard.ended).toBe(1000);
+    expect(await fars[0]?.messages.ended).toBe(1000);
     expect(happened).toEqual(["open"]);
   });
 

@@ -1,5 +1,5 @@
-// Owns a notification stream on a real hub and a real authority, with everything about it that a test may change while it is
-// open, hold up and read. Refuses assertions.
+// A notification stream on a real hub and a real authority, with everything about it that a test may change while it is
+// open, hold up and read.
 
 import { exports } from "cloudflare:workers";
 import { SYSTEM_CLOCK } from "../../src/mcp-client/clock.ts";
@@ -19,7 +19,7 @@ import { LISTENER } from "../support/workerd/hubs.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 
 export const DIGESTS: Digests = { tools: "t1", prompts: "p1", resources: "r1" };
-export const sightOf = (digests: Partial<Digests> = {}, hidden: readonly string[] = []): StreamAccess => ({
+export const accessOf = (digests: Partial<Digests> = {}, hidden: readonly string[] = []): StreamAccess => ({
   digests: { ...DIGESTS, ...digests },
   leaseMs: 5000,
   canSee: (uri) => !hidden.includes(uri),
@@ -40,16 +40,16 @@ export function streaming(about: { filter?: FeedFilter; listener?: Partial<Liste
   const changes = createChangeClient(tenant.content);
   // A deaf hub hears nothing from the authority: only what the test tells it.
   const hub = exports.HubObject.getByName(about.deaf ? `${tenant.id}-deaf` : tenant.id);
-  const told: string[] = [];
+  const notifications: string[] = [];
   const looks: number[] = [];
   const states: FeedState[] = [];
   let wake = () => {};
   const tell = (what: string) => {
-    told.push(what);
+    notifications.push(what);
     wake();
   };
-  const world = {
-    sight: sightOf() as StreamAccess | null,
+  const state = {
+    access: accessOf() as StreamAccess | null,
     filter: about.filter ?? filterOf("note:a", "note:b"),
     /** What a look at the view waits for. */
     gate: Promise.resolve(),
@@ -62,8 +62,8 @@ export function streaming(about: { filter?: FeedFilter; listener?: Partial<Liste
   const heard: number[] = [];
   const listens: (number | null)[] = [];
   const reach = <T>(work: () => Promise<T>) => {
-    if (!world.away) return work();
-    world.failed();
+    if (!state.away) return work();
+    state.failed();
     return Promise.reject(new Error("away"));
   };
   const host: FeedHost = {
@@ -89,13 +89,13 @@ export function streaming(about: { filter?: FeedFilter; listener?: Partial<Liste
     getAccess: (revision) =>
       reach(async () => {
         looks.push(revision);
-        world.looked();
-        await world.gate;
-        return world.sight;
+        state.looked();
+        await state.gate;
+        return state.access;
       }),
-    filter: async () => world.filter,
-    notify: (method, { uri }, state) => {
-      states.push(state);
+    filter: async () => state.filter,
+    notify: (method, { uri }, notified) => {
+      states.push(notified);
       tell(`${method.replace("notifications/", "")}${typeof uri === "string" ? ` ${uri}` : ""}`);
     },
     onEnd: (why) => {
@@ -108,8 +108,8 @@ export function streaming(about: { filter?: FeedFilter; listener?: Partial<Liste
     while (!isSo()) await new Promise<void>((resolve) => (wake = resolve));
   };
   const next = async () => {
-    await until(() => told.length > 0);
-    return told.shift();
+    await until(() => notifications.length > 0);
+    return notifications.shift();
   };
   /** The hub's event about this version is there, whatever the stream makes of it. */
   const hears = (version: number) => until(() => heard.includes(version));
@@ -123,8 +123,8 @@ export function streaming(about: { filter?: FeedFilter; listener?: Partial<Liste
   };
   const holdLook = () =>
     held((gate, come) => {
-      world.gate = gate;
-      world.looked = come;
+      state.gate = gate;
+      state.looked = come;
     });
   const update = (...names: string[]) =>
     changes.announce(
@@ -141,5 +141,5 @@ export function streaming(about: { filter?: FeedFilter; listener?: Partial<Liste
     return seen.slice(0, -1);
   };
   const ways = { next, holdLook, hears, update, untilEnd };
-  return { tenant, changes, hub, feed, world, looks, listens, states, told, ...ways };
+  return { tenant, changes, hub, feed, state, looks, listens, states, notifications, ...ways };
 }

@@ -1,4 +1,4 @@
-// Owns a running app with users of its own, in which tenantry is mounted, and asking it as one of them. Refuses assertions.
+// A running app with users of its own, in which tenantry is mounted, and asking it as one of them.
 
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { fixtureAdmin, type FixtureAdmin } from "./fixture-admin.ts";
@@ -11,7 +11,7 @@ export interface UsersApp extends Pick<OneWorker, "log"> {
   readonly admin: FixtureAdmin;
   readonly url: (path: string) => string;
   /** How often the app was asked who calls. */
-  readonly asked: () => Promise<number>;
+  readonly requestCount: () => Promise<number>;
 }
 
 export async function startUsersApp(): Promise<UsersApp> {
@@ -23,7 +23,7 @@ export async function startUsersApp(): Promise<UsersApp> {
     admin,
     log: () => worker.log(),
     url: (path) => `${base}/mcp${path}`,
-    asked: async () => (await (await fetch(`${worker.origin}/asked`)).json()) as number,
+    requestCount: async () => (await (await fetch(`${worker.origin}/asked`)).json()) as number,
   };
 }
 

@@ -1,5 +1,5 @@
-// Owns running the application as a person does, with `npm start` in a shell that knows nothing of this repository.
-// Not the fixture Worker: this is src/demo-worker.ts with its demo tenant, and it keeps what it stores.
+// Runs the application as a person does, with `npm start` in a shell that knows nothing of this repository. Not the
+// fixture Worker: this is src/demo-worker.ts with its demo tenant, and it keeps what it stores.
 
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";

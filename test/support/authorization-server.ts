@@ -1,5 +1,5 @@
-// Owns a small authorization server as far as a resource server sees it, over real HTTP: metadata, keys, and tokens that
-// it signs as a test says, or gives in exchange for others of its own. Refuses to log anybody in.
+// A small authorization server as far as a resource server sees it, over real HTTP: metadata, keys, and tokens that it
+// signs as a test says, or gives in exchange for others of its own.
 
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
@@ -56,7 +56,7 @@ interface ServerOptions {
 /** Stops after the test, unless the options say otherwise. */
 export async function startAuthorizationServer(options: ServerOptions = {}): Promise<AuthorizationServer> {
   const { place = "oauth", path = "", alg = "ES256", ends = onTestFinished, more } = options;
-  const asked: string[] = [];
+  const requests: string[] = [];
   let key = await newKey(alg);
   const exchanges: { form: URLSearchParams; authorization: string | undefined }[] = [];
   /** https://datatracker.ietf.org/doc/html/rfc8693 */
@@ -87,7 +87,7 @@ export async function startAuthorizationServer(options: ServerOptions = {}): Pro
   };
   const server = createServer((request, response) => {
     const url = request.url ?? "";
-    asked.push(url);
+    requests.push(url);
     if (!made.isAway && more?.answer(request, response, made) === true) return;
     if (request.method === "POST" && url === `${path}/token`) return void answerToken(request, response);
     answerGet(url, response);
@@ -106,7 +106,7 @@ export async function startAuthorizationServer(options: ServerOptions = {}): Pro
   });
   const made = {
     issuer: `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`,
-    asked,
+    asked: requests,
     namedAs: undefined as string | undefined,
     isAway: false,
     exchanges,
@@ -119,9 +119,9 @@ export async function startAuthorizationServer(options: ServerOptions = {}): Pro
     },
     token: async (claims: Json, how: SignHow = {}) => {
       const now = Math.floor(Date.now() / 1000);
-      const said = { iss: made.issuer, sub: "alice", iat: now, exp: now + 3600, ...claims };
+      const profile = { iss: made.issuer, sub: "alice", iat: now, exp: now + 3600, ...claims };
       const header = { alg: how.alg ?? alg, kid: key.jwk.kid ?? "", typ: "at+jwt", ...how.header };
-      const payload = JSON.parse(JSON.stringify(said)) as JWTPayload;
+      const payload = JSON.parse(JSON.stringify(profile)) as JWTPayload;
       return new SignJWT(payload).setProtectedHeader(header).sign(how.key ?? key.secret);
     },
   };

@@ -1,5 +1,5 @@
-// Owns a client that a person allowed at a tenant's own authorization server, as far as a test of what comes after needs
-// one: it registers, they paste their key and decide, it has tokens. Refuses assertions.
+// A client that a person allowed at a tenant's own authorization server, as far as a test of what comes after needs
+// one: it registers, they paste their key and decide, it has tokens.
 
 import { createHash, randomBytes } from "node:crypto";
 import { LoginBrowser, type Page } from "./login-browser.ts";
@@ -34,7 +34,7 @@ export async function beginLogin({ issuer, name = "A client", redirect = CALLBAC
     headers: { "content-type": "application/json" },
   });
   const verifier = randomBytes(32).toString("base64url");
-  const asked = new URLSearchParams({
+  const query = new URLSearchParams({
     response_type: "code",
     client_id: String(id),
     redirect_uri: redirect,
@@ -42,7 +42,7 @@ export async function beginLogin({ issuer, name = "A client", redirect = CALLBAC
     code_challenge_method: "S256",
     state: "as it was",
   });
-  return { id: String(id), verifier, redirect, url: `${issuer}/authorize?${asked}` };
+  return { id: String(id), verifier, redirect, url: `${issuer}/authorize?${query}` };
 }
 
 export async function tokensOf(issuer: string, { id, verifier, redirect }: Begun, location: string): Promise<Json> {

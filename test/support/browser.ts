@@ -1,5 +1,5 @@
-// Owns a browser without a window, for pages that people use: Chromium of the packages of test/browser, which are installed
-// when somebody asks. Says of it no more than the tests need. Refuses assertions.
+// A browser without a window, for pages that people use: Chromium of the packages of test/browser, which are installed
+// when somebody asks. Says of it no more than the tests need.
 
 import { createRequire } from "node:module";
 import { join } from "node:path";

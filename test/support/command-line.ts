@@ -1,4 +1,4 @@
-// Owns running the command line in tests: inside this process with streams that remember, or as a process that can be killed.
+// Runs the command line in tests: inside this process with streams that remember, or as a process that can be killed.
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";

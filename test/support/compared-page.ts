@@ -1,4 +1,5 @@
-// Owns what docs/compared.md says of packages, and what is true of them now, in one form: without times, which are another machine's.
+// What docs/compared.md says of packages, and what is true of them now, in one form: without times, which are another
+// machine's.
 
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -10,10 +11,10 @@ import { PRODUCTS } from "../../bench/authors/products.ts";
 import { packedPackage } from "./packed-package.ts";
 
 /** By package, its cells of the table, each after what it is about, and what authors read. */
-export type Said = ReadonlyMap<string, readonly string[]>;
+export type Rows = ReadonlyMap<string, readonly string[]>;
 
 /** `others`: packages that are installed in bench/authors. */
-export async function measureComparison(products: readonly Product[], others: readonly string[]): Promise<Said> {
+export async function measureComparison(products: readonly Product[], others: readonly string[]): Promise<Rows> {
   const folder = await mkdtemp(join(tmpdir(), "compared-"));
   try {
     await furnish(folder, (await packedPackage()).folder, others);
@@ -25,11 +26,11 @@ export async function measureComparison(products: readonly Product[], others: re
   }
 }
 
-export async function readComparison(): Promise<Said> {
+export async function readComparison(): Promise<Rows> {
   return textResult(await readFile(join(import.meta.dirname, "../../docs/compared.md"), "utf8"));
 }
 
-function textResult(page: string): Said {
+function textResult(page: string): Rows {
   const lines = page.split("\n");
   const rows = lines.filter((line) => line.startsWith("|")).map((line) => line.split("|").map((cell) => cell.trim()));
   const [head = [], , ...body] = rows;

@@ -1,4 +1,4 @@
-// Owns an API of a tenant's, over real HTTP, that says whom a token names. Refuses tokens that its test does not verify.
+// An API of a tenant's, over real HTTP, that says whom a token names.
 
 import { setTimeout as passed } from "node:timers/promises";
 import { onTestFinished } from "vitest";
@@ -8,18 +8,18 @@ import type { Json } from "./mcp-client.ts";
 export interface EchoApi {
   readonly url: string;
   /** Each token that it was sent, in order. */
-  readonly heard: readonly string[];
+  readonly requests: readonly string[];
 }
 
 /** `verify`: the claims of a token; rejects for one that is not to be taken. Stops after the test. */
 export async function startEchoApi(verify: (token: string) => Promise<Json>): Promise<EchoApi> {
-  const heard: string[] = [];
+  const requests: string[] = [];
   const server = await startLocalServer((request, response) => {
     void (async () => {
       const token = request.headers.authorization?.replace(/^Bearer /, "") ?? "";
-      heard.push(token);
+      requests.push(token);
       // Others come meanwhile.
-      await passed((heard.length * 7) % 20);
+      await passed((requests.length * 7) % 20);
       const answer = await verify(token).then(
         (claims) => ({ status: 200, body: claims }),
         (error: unknown) => ({ status: 401, body: { refused: String(error) } }),
@@ -29,5 +29,5 @@ export async function startEchoApi(verify: (token: string) => Promise<Json>): Pr
     })();
   });
   onTestFinished(server.stop);
-  return { url: `${server.origin}/`, heard };
+  return { url: `${server.origin}/`, requests };
 }

@@ -1,5 +1,4 @@
-// Owns reading a stream of server-sent events for tests: one event after the other, awaited as they come. Refuses to
-// reconnect: what a stream does when it ends is what tests look at.
+// Reads a stream of server-sent events for tests: one event after the other, awaited as they come.
 
 import { EventSourceParserStream, type EventSourceMessage } from "eventsource-parser/stream";
 import type { Json } from "./mcp-client.ts";

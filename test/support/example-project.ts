@@ -1,5 +1,6 @@
-// Owns an example as its reader has it: a copy outside this repository with the packed package installed, type-checked, built
-// and started with wrangler. wrangler, tsc and vitest are this repository's, so only run-time dependencies are downloaded.
+// An example as its reader has it: a copy outside this repository with the packed package installed, type-checked,
+// built and started with wrangler. wrangler, tsc and vitest are this repository's, so only run-time dependencies are
+// downloaded.
 
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";

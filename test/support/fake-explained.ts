@@ -1,4 +1,4 @@
-// Owns what the admin API's double says of why somebody sees something: whoever names a profile does not.
+// What the admin API's double says of why somebody sees something: whoever names a profile does not.
 
 import type { Explanation, Infer } from "../../src/admin/contract.ts";
 

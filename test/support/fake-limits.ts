@@ -1,4 +1,4 @@
-// Owns the limits of a tenant of the admin API's double: one of a minute, one of a day, and what its document says.
+// The limits of a tenant of the admin API's double: one of a minute, one of a day, and what its document says.
 
 import type { Infer, LimitsShape } from "../../src/admin/contract.ts";
 import type { Limits } from "../../src/tenants/document/tenant-document.ts";

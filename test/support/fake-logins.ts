@@ -1,4 +1,4 @@
-// Owns grants and clients of the fake admin API: listed, of one principal where somebody asks for one, and ended.
+// Grants and clients of the fake admin API: listed, of one principal where somebody asks for one, and ended.
 
 import type { GrantShape, Infer, LoginClientShape } from "../../src/admin/contract.ts";
 

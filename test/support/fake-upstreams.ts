@@ -1,5 +1,4 @@
-// Owns the upstreams of the admin API's double: what it says of those in a document, whatever they are. Refuses to connect
-// to anything.
+// The upstreams of the admin API's double: what it says of those in a document, whatever they are.
 
 import type { Infer, UpstreamShape, UpstreamSummary, UpstreamTestResult } from "../../src/admin/contract.ts";
 import type { TenantDocument, UpstreamDocument } from "../../src/tenants/document/tenant-document.ts";

@@ -1,5 +1,5 @@
-// Owns managing tenants of the running fixture Worker through its admin API, for tests over HTTP: each with a lease so
-// short that a change waits for next to nothing, and gone when the file's tests end. Refuses assertions.
+// Manages tenants of the running fixture Worker through its admin API, for tests over HTTP: each with a lease so short
+// that a change waits for next to nothing, and gone when the file's tests end.
 
 import { afterAll } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";

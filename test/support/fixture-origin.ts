@@ -1,5 +1,5 @@
-// Owns which of the running fixture Workers a test file asks: the one of the slot that it runs in, which it has to itself
-// until it ends. Refuses a file of another project, for which none runs.
+// Which of the running fixture Workers a test file asks: the one of the slot that it runs in, which it has to itself
+// until it ends.
 
 import { inject } from "vitest";
 

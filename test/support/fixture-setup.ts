@@ -1,4 +1,4 @@
-// Owns the running fixture Workers that end-to-end tests ask: as many as files run beside each other, each a process of its
+// The running fixture Workers that end-to-end tests ask: as many as files run beside each other, each a process of its
 // own that one file at a time has to itself (`fixture-origin.ts`). Started once, stopped at the end.
 
 import { mkdtemp, rm } from "node:fs/promises";

@@ -1,5 +1,5 @@
-// Owns the servers of others that are tried as upstreams: programs of test/foreign, each in a process or a workerd of its own,
-// whose packages are installed when somebody asks. Refuses assertions.
+// The servers of others that are tried as upstreams: programs of test/foreign, each in a process or a workerd of its
+// own, whose packages are installed when somebody asks.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,5 +1,4 @@
-// Owns a Worker that has nothing but upstreams, and tenants of it whose upstreams a test names: made, read, and asked.
-// Refuses assertions.
+// A Worker that has nothing but upstreams, and tenants of it whose upstreams a test names: made, read, and asked.
 
 import { afterAll, vi } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";

@@ -1,5 +1,5 @@
-// Owns what is left in the memory of a Worker after a full collection, as its inspector tells it: what a Worker holds, and
-// not what nobody has collected yet. Refuses to say why it is held.
+// What is left in the memory of a Worker after a full collection, as its inspector tells it: what a Worker holds, and
+// not what nobody has collected yet.
 
 import type { OneWorker } from "./start-worker.ts";
 
@@ -31,7 +31,7 @@ interface Target {
   readonly webSocketDebuggerUrl: string;
 }
 
-interface Told {
+interface InspectorMessage {
   readonly id?: number;
   readonly method?: string;
   readonly params?: { readonly chunk?: string };
@@ -41,18 +41,18 @@ interface Told {
 async function heapOf(url: string): Promise<CollectedHeap> {
   const socket = new WebSocket(url);
   const chunks: string[] = [];
-  const waiting = new Map<number, (told: Told) => void>();
+  const waiting = new Map<number, (message: InspectorMessage) => void>();
   socket.addEventListener("message", ({ data }) => {
-    const told = JSON.parse(String(data)) as Told;
-    if (told.id === undefined) chunks.push(told.params?.chunk ?? "");
-    else waiting.get(told.id)?.(told);
+    const message = JSON.parse(String(data)) as InspectorMessage;
+    if (message.id === undefined) chunks.push(message.params?.chunk ?? "");
+    else waiting.get(message.id)?.(message);
   });
   await new Promise((resolve, reject) => {
     socket.addEventListener("open", resolve);
     socket.addEventListener("error", () => reject(new Error(`no inspector at ${url}`)));
   });
   const ask = async (id: number, method: string) =>
-    new Promise<Told>((resolve) => {
+    new Promise<InspectorMessage>((resolve) => {
       waiting.set(id, resolve);
       socket.send(JSON.stringify({ id, method, params: {} }));
     });

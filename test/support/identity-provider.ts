@@ -1,5 +1,5 @@
-// Owns a small identity provider as its clients see it, over whatever answers requests: OpenID, or OAuth 2 as GitHub speaks
-// it. A test says who sits at the browser, whom it has disabled, and what it answers wrongly. Refuses what a real one refuses.
+// A small identity provider as its clients see it, over whatever answers requests: OpenID, or OAuth 2 as GitHub speaks
+// it. A test says who sits at the browser, whom it has disabled, and what it answers wrongly.
 
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type GenerateKeyPairResult, type JWTPayload } from "jose";
 
@@ -56,7 +56,7 @@ interface Given {
   readonly redirect: string;
 }
 
-interface Desk {
+interface ProviderState {
   readonly provider: IdentityProvider;
   readonly github: boolean;
   readonly clients: Readonly<Record<string, ProviderClient>>;
@@ -91,19 +91,26 @@ export async function identityProvider(options: ProviderOptions): Promise<Identi
     claims: {},
     signed: {},
     heard: [],
-    answer: (request) => answerAt(desk, { jwk }, request),
+    answer: (request) => answerAt(state, { jwk }, request),
     visit: async (location) => {
       const response = await provider.answer(new Request(location));
       return new URL(response.headers.get("location") ?? `about:${response.status}`);
     },
   };
   const key = { secret: privateKey, kid };
-  const desk: Desk = { provider, github: kind === "github", clients, codes: new Map(), tokens: new Map(), key };
+  const state: ProviderState = {
+    provider,
+    github: kind === "github",
+    clients,
+    codes: new Map(),
+    tokens: new Map(),
+    key,
+  };
   return provider;
 }
 
-async function answerAt(desk: Desk, { jwk }: { readonly jwk: Json }, request: Request): Promise<Response> {
-  const { provider } = desk;
+async function answerAt(state: ProviderState, { jwk }: { readonly jwk: Json }, request: Request): Promise<Response> {
+  const { provider } = state;
   const url = new URL(request.url);
   const form = new URLSearchParams(request.method === "POST" ? await textOf(request) : url.search);
   provider.heard.push({ path: url.pathname, form, headers: request.headers });
@@ -111,15 +118,15 @@ async function answerAt(desk: Desk, { jwk }: { readonly jwk: Json }, request: Re
   if (instead) return instead();
   switch (url.pathname) {
     case "/.well-known/openid-configuration":
-      return desk.github ? new Response(null, { status: 404 }) : Response.json(provider.metadata);
+      return state.github ? new Response(null, { status: 404 }) : Response.json(provider.metadata);
     case "/keys":
       return Response.json({ keys: [jwk] });
     case "/authorize":
-      return authorizeAt(desk, form);
+      return authorizeAt(state, form);
     case "/token":
-      return tokenAt(desk, form, request.headers);
+      return tokenAt(state, form, request.headers);
     case "/userinfo":
-      return userAt(desk, request.headers);
+      return userAt(state, request.headers);
     default:
       return new Response("<html>nothing here</html>", { status: 404, headers: { "content-type": "text/html" } });
   }
@@ -130,7 +137,7 @@ async function textOf(request: Request): Promise<string> {
   return new TextDecoder().decode(await request.arrayBuffer());
 }
 
-function authorizeAt({ provider, clients, codes, github }: Desk, form: URLSearchParams): Response {
+function authorizeAt({ provider, clients, codes, github }: ProviderState, form: URLSearchParams): Response {
   const client = form.get("client_id") ?? "";
   const redirect = form.get("redirect_uri") ?? "";
   if (clients[client]?.redirect !== redirect) return new Response("no such client", { status: 400 });
@@ -151,22 +158,22 @@ function authorizeAt({ provider, clients, codes, github }: Desk, form: URLSearch
   return new Response(null, { status: 302, headers: { location: back.href } });
 }
 
-async function tokenAt(desk: Desk, form: URLSearchParams, headers: Headers): Promise<Response> {
-  const client = clientIn(desk, form, headers);
-  if (client === undefined) return refusal(desk, headers, "invalid_client");
-  const given = form.get("grant_type") === "refresh_token" ? refreshed(desk, form) : await redeemed(desk, form);
-  if (given?.client !== client || desk.provider.disabled.has(given.person)) {
-    return refusal(desk, headers, desk.github ? "bad_verification_code" : "invalid_grant");
+async function tokenAt(state: ProviderState, form: URLSearchParams, headers: Headers): Promise<Response> {
+  const client = clientIn(state, form, headers);
+  if (client === undefined) return refusal(state, headers, "invalid_client");
+  const given = form.get("grant_type") === "refresh_token" ? refreshed(state, form) : await redeemed(state, form);
+  if (given?.client !== client || state.provider.disabled.has(given.person)) {
+    return refusal(state, headers, state.github ? "bad_verification_code" : "invalid_grant");
   }
   const [access, refresh] = [`access-${crypto.randomUUID()}`, `refresh-${crypto.randomUUID()}`];
-  desk.tokens.set(access, given).set(refresh, given);
-  const idToken = desk.github ? {} : { id_token: await idTokenFor(desk, given) };
-  const { life, givesRefreshTokens } = desk.provider;
-  const rest = desk.github ? {} : { expires_in: life, ...(givesRefreshTokens && { refresh_token: refresh }) };
-  return written(desk, headers, { access_token: access, token_type: "bearer", scope: "openid", ...rest, ...idToken });
+  state.tokens.set(access, given).set(refresh, given);
+  const idToken = state.github ? {} : { id_token: await idTokenFor(state, given) };
+  const { life, givesRefreshTokens } = state.provider;
+  const rest = state.github ? {} : { expires_in: life, ...(givesRefreshTokens && { refresh_token: refresh }) };
+  return written(state, headers, { access_token: access, token_type: "bearer", scope: "openid", ...rest, ...idToken });
 }
 
-function clientIn({ clients }: Desk, form: URLSearchParams, headers: Headers): string | undefined {
+function clientIn({ clients }: ProviderState, form: URLSearchParams, headers: Headers): string | undefined {
   const basic = /^Basic (.+)$/.exec(headers.get("authorization") ?? "")?.[1];
   const [id = "", secret] =
     basic === undefined
@@ -175,14 +182,14 @@ function clientIn({ clients }: Desk, form: URLSearchParams, headers: Headers): s
   return clients[id] && clients[id].secret === secret ? id : undefined;
 }
 
-function refreshed({ tokens }: Desk, form: URLSearchParams): Given | undefined {
+function refreshed({ tokens }: ProviderState, form: URLSearchParams): Given | undefined {
   const token = form.get("refresh_token") ?? "";
   const given = tokens.get(token);
   tokens.delete(token);
   return given;
 }
 
-async function redeemed({ codes }: Desk, form: URLSearchParams): Promise<Given | undefined> {
+async function redeemed({ codes }: ProviderState, form: URLSearchParams): Promise<Given | undefined> {
   const code = form.get("code") ?? "";
   const given = codes.get(code);
   codes.delete(code);
@@ -195,7 +202,7 @@ async function redeemed({ codes }: Desk, form: URLSearchParams): Promise<Given |
   return given?.challenge === challenge && given.redirect === form.get("redirect_uri") ? given : undefined;
 }
 
-async function idTokenFor({ provider, key }: Desk, { client, person, nonce }: Given): Promise<string> {
+async function idTokenFor({ provider, key }: ProviderState, { client, person, nonce }: Given): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
   const said = Object.entries(provider.people[person] ?? {}).filter(([name]) => !provider.onlyInUserInfo.has(name));
   const all = { iss: provider.issuer, aud: client, iat: now, exp: now + 600, nonce, ...Object.fromEntries(said) };
@@ -204,7 +211,7 @@ async function idTokenFor({ provider, key }: Desk, { client, person, nonce }: Gi
   return new SignJWT(payload).setProtectedHeader({ alg, kid: key.kid, ...header }).sign(other ?? key.secret);
 }
 
-function userAt({ provider, tokens, github }: Desk, headers: Headers): Response {
+function userAt({ provider, tokens, github }: ProviderState, headers: Headers): Response {
   if (github && headers.get("user-agent") === null) return new Response("say who you are", { status: 403 });
   const given = tokens.get(headers.get("authorization")?.replace("Bearer ", "") ?? "");
   const isKnown = given !== undefined && !provider.disabled.has(given.person);
@@ -214,17 +221,17 @@ function userAt({ provider, tokens, github }: Desk, headers: Headers): Response 
 }
 
 /** GitHub answers in forms, and 200 whatever it says, to whoever does not ask for JSON. */
-function written({ github }: Desk, headers: Headers, answer: Readonly<Record<string, unknown>>): Response {
+function written({ github }: ProviderState, headers: Headers, answer: Readonly<Record<string, unknown>>): Response {
   const isForm = github && headers.get("accept") !== "application/json";
   return isForm ? new Response(new URLSearchParams(answer as Record<string, string>)) : Response.json(answer);
 }
 
-function refusal(desk: Desk, headers: Headers, error: string): Response {
+function refusal(state: ProviderState, headers: Headers, error: string): Response {
   // What a provider says in its own words may repeat what it was sent.
   const answer = { error, error_description: "PROVIDER-WORDS client secret was wrong" };
-  const { status } = desk.github ? { status: 200 } : { status: error === "invalid_client" ? 401 : 400 };
-  return new Response(written(desk, headers, answer).body, {
+  const { status } = state.github ? { status: 200 } : { status: error === "invalid_client" ? 401 : 400 };
+  return new Response(written(state, headers, answer).body, {
     status,
-    headers: { "content-type": written(desk, headers, answer).headers.get("content-type") ?? "" },
+    headers: { "content-type": written(state, headers, answer).headers.get("content-type") ?? "" },
   });
 }

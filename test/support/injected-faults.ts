@@ -1,4 +1,4 @@
-// Owns what fails on a bad day, as the fixture Worker that makes it fail and the test that judges it both have it.
+// What fails on a bad day, as the fixture Worker that makes it fail and the test that judges it both have it.
 
 export type InjectedFaultKind =
   | "failed once"

@@ -1,4 +1,4 @@
-// Owns packages that few tests need: installed in their folder when somebody asks for them.
+// Packages that few tests need: installed in their folder when somebody asks for them.
 
 import { execFile } from "node:child_process";
 import { mkdir, readFile, rmdir } from "node:fs/promises";

@@ -1,13 +1,13 @@
-// Owns what clients that people use send to an authorization server: their documents and registrations as they were seen,
-// redirect URIs, and what they ask with. `docs/login-people.md` shows it as a table. Refuses to send it: tests do.
+// What clients that people use send to an authorization server: their documents and registrations as they were seen,
+// redirect URIs, and what they ask with. `docs/login-people.md` shows it as a table.
 
-type Said = Readonly<Record<string, unknown>>;
+type ClientDocument = Readonly<Record<string, unknown>>;
 
 export interface KnownClient {
   readonly name: string;
   /** The document at its id, as its host answers it, but for the id; absent: it registers. */
-  readonly document?: { readonly id: string; readonly said: Said };
-  readonly registration?: Said;
+  readonly document?: { readonly id: string; readonly document: ClientDocument };
+  readonly registration?: ClientDocument;
   /** Where it is answered. */
   readonly redirect: string;
   /** In the order in which it writes them, beside those that all send. */
@@ -29,7 +29,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     name: "Claude (web, desktop, mobile)",
     document: {
       id: "https://claude.ai/oauth/mcp-oauth-client-metadata",
-      said: {
+      document: {
         client_name: "Claude",
         client_uri: "https://claude.ai",
         redirect_uris: ["https://claude.ai/api/mcp/auth_callback"],
@@ -56,7 +56,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     name: "Claude Code",
     document: {
       id: "https://claude.ai/oauth/claude-code-client-metadata",
-      said: {
+      document: {
         client_name: "Claude Code",
         client_uri: "https://claude.ai",
         redirect_uris: ["http://localhost/callback", "http://127.0.0.1/callback"],
@@ -73,7 +73,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     name: "ChatGPT",
     document: {
       id: "https://chatgpt.com/oauth/client.json",
-      said: {
+      document: {
         client_name: "ChatGPT",
         client_uri: "https://chatgpt.com/",
         redirect_uris: ["https://chatgpt.com/connector_platform_oauth_redirect"],
@@ -95,7 +95,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     name: "Codex",
     document: {
       id: "https://chatgpt.com/oauth/codex/client.json",
-      said: {
+      document: {
         client_name: "Codex",
         redirect_uris: ["http://127.0.0.1/callback", "http://localhost/callback"],
         ...FLOW,
@@ -111,7 +111,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     name: "VS Code",
     document: {
       id: "https://vscode.dev/oauth/client-metadata.json",
-      said: {
+      document: {
         client_name: "Visual Studio Code",
         client_uri: "https://vscode.dev/product",
         logo_uri: "https://code.visualstudio.com/assets/branding/code-stable.png",

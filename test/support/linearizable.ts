@@ -1,5 +1,5 @@
-// Owns judging what clients of one register saw: whether there is one order of all their reads and writes in which each lies
-// between its begin and its end. Refuses to guess about a write whose answer was lost: it happened at any time, or never.
+// Judges what clients of one register saw: whether there is one order of all their reads and writes in which each lies
+// between its begin and its end.
 
 /** `from`: a write that was made only where that was the value. `kind: "refused"`: such a write, where another value was found. */
 export type Step =
@@ -36,8 +36,10 @@ export function contradiction(initial: string, history: readonly Operation[]): s
     });
   };
   if (search(new Set(), 0, initial)) return undefined;
-  const told = ordered.map((one) => JSON.stringify({ ...one, ended: one.ended === Infinity ? "unknown" : one.ended }));
-  return `no order fits from "${initial}", ${longest} of ${sure} at most:\n  ${told.join("\n  ")}`;
+  const notifications = ordered.map((one) =>
+    JSON.stringify({ ...one, ended: one.ended === Infinity ? "unknown" : one.ended }),
+  );
+  return `no order fits from "${initial}", ${longest} of ${sure} at most:\n  ${notifications.join("\n  ")}`;
 }
 
 /**

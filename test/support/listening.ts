@@ -1,5 +1,5 @@
-// Owns listening to a tenant's notifications in either era: a session's GET stream, or subscriptions/listen. Every message
-// is held against the official schema of its revision. Refuses to reconnect.
+// Listens to a tenant's notifications in either era: a session's GET stream, or subscriptions/listen. Every message is
+// held against the official schema of its revision.
 
 import { openEvents, type EventReader } from "./event-reader.ts";
 import { client2025, type Client, type Json } from "./mcp-client.ts";
@@ -70,16 +70,16 @@ export function listeningOf(revision: string, events: EventReader, client: Clien
     client,
     next,
     before: async (uri) => {
-      const told: Json[] = [];
-      for (let message = await next(); !names(message, uri); message = await next()) told.push(message);
-      return told;
+      const notifications: Json[] = [];
+      for (let message = await next(); !names(message, uri); message = await next()) notifications.push(message);
+      return notifications;
     },
     rest: async () => {
-      const told: Json[] = [];
+      const notifications: Json[] = [];
       for (let event = await events.next(); event; event = await events.next()) {
-        if (event.data !== "") told.push(JSON.parse(event.data) as Json);
+        if (event.data !== "") notifications.push(JSON.parse(event.data) as Json);
       }
-      return told;
+      return notifications;
     },
   };
 }

@@ -1,5 +1,4 @@
-// Owns reading errors out of the log of a Worker that is deployed, where each is one line of JSON. Refuses to fill anything
-// in: what the line does not say is absent.
+// Reads errors out of the log of a Worker that is deployed, where each is one line of JSON.
 
 /** As `logFault` writes it. */
 export interface LoggedFault {

@@ -1,11 +1,11 @@
-// Owns the table of what login lets somebody send: each bound by the file that has it, with its number.
+// The table of what login lets somebody send: each bound by the file that has it, with its number.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const SOURCE = join(import.meta.dirname, "../../src");
 /** What a request meets: test/e2e/login-bounds.test.ts has a case of each, on both sides of the number. */
-export const ASKED = {
+export const REQUESTS = {
   "http/login-feature MOST_BYTES": 65_536,
   "login/asked-beyond MOST_MESSAGES": 100,
   "login/oauth-scopes MOST_FIRST": 50,
@@ -21,7 +21,7 @@ export const ASKED = {
   "login/server/transaction MOST_SEALED": 3900,
 } as const;
 
-export type AskedBound = keyof typeof ASKED;
+export type AskedBound = keyof typeof REQUESTS;
 
 export interface Step {
   readonly method: string;

@@ -1,6 +1,6 @@
-// Owns a browser without scripts over real HTTP, as far as signing in needs one: cookies, forms as a page has them, and
-// redirects, one at a time (`go`, `submit`) or as a person is led (`open`, `press`), up to the client, whose page nobody is
-// asked for. Refuses scripts, which no page of login has, and to follow more than a browser would.
+// A browser without scripts over real HTTP, as far as signing in needs one: cookies, forms as a page has them, and
+// redirects, one at a time (`go`, `submit`) or as a person is led (`open`, `press`), up to the client, whose page
+// nobody is asked for.
 
 /** A page as it came. */
 export interface Page {

@@ -1,5 +1,5 @@
-// Owns signing in as a known client does, request by request, from the refusal of a call to tokens: no library stands
-// between a test and what is sent. Refuses assertions.
+// Signs in as a known client does, request by request, from the refusal of a call to tokens: no library stands between
+// a test and what is sent.
 
 import { createHash, randomBytes } from "node:crypto";
 import type { KnownClient } from "./known-clients.ts";
@@ -33,7 +33,7 @@ async function jsonAt(url: string): Promise<Json> {
 export interface Sent {
   readonly status: number;
   readonly headers: Headers;
-  readonly said: Json;
+  readonly answer: Json;
 }
 
 export async function sendJson(url: string, body: unknown, headers: Record<string, string> = {}): Promise<Sent> {
@@ -43,12 +43,12 @@ export async function sendJson(url: string, body: unknown, headers: Record<strin
     body: JSON.stringify(body),
   };
   const response = await fetch(url, sent);
-  return { status: response.status, headers: response.headers, said: (await response.json()) as Json };
+  return { status: response.status, headers: response.headers, answer: (await response.json()) as Json };
 }
 
 export async function sendForm(url: string, form: Record<string, string>): Promise<Sent> {
   const response = await fetch(url, { method: "POST", body: new URLSearchParams(form) });
-  return { status: response.status, headers: response.headers, said: (await response.json()) as Json };
+  return { status: response.status, headers: response.headers, answer: (await response.json()) as Json };
 }
 
 export interface Asking {

@@ -1,5 +1,4 @@
-// Owns a Worker whose tenants take tokens of authorization servers on this machine, and asking it as their bearers do.
-// Refuses assertions.
+// A Worker whose tenants take tokens of authorization servers on this machine, and asking it as their bearers do.
 
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { sharedWorker } from "./start-worker.ts";

@@ -1,5 +1,4 @@
-// Owns opening notification streams in tests, one way for each era: what it gives back listens already. Refuses to
-// reconnect or to leave anything out: whoever reads sees every message, held against the official schema.
+// Opens notification streams in tests, one way for each era: what it gives back listens already.
 
 import type { EventSourceMessage } from "eventsource-parser/stream";
 import { openEvents, type EventReader } from "./event-reader.ts";
@@ -12,7 +11,7 @@ export interface Listening {
   readonly client: Client;
   readonly events: EventReader;
   /** The next notification of this method, and of this URI when one is given; throws when the stream ends before it. */
-  told(method: string, uri?: string): Promise<Json>;
+  nextNotification(method: string, uri?: string): Promise<Json>;
   /** The id of the newest event that had one; "" where streams have none. */
   lastEventId(): string;
 }
@@ -32,7 +31,7 @@ function listening(client: Client, events: EventReader, lastEventId = ""): Liste
     client,
     events,
     lastEventId: () => last,
-    told: async (method, uri) => {
+    nextNotification: async (method, uri) => {
       for (;;) {
         const { data } = await next();
         if (data === "") continue;
@@ -67,7 +66,7 @@ export const listen2026: Listen = async (url, uris) => {
   const notifications = { ...LISTS, resourceSubscriptions: uris };
   const { headers, body } = write(client.revision, "subscriptions/listen", { notifications });
   const opened = listening(client, await openEvents(url, { method: "POST", headers, body: JSON.stringify(body) }));
-  await opened.told("notifications/subscriptions/acknowledged");
+  await opened.nextNotification("notifications/subscriptions/acknowledged");
   return opened;
 };
 

@@ -1,5 +1,5 @@
-// Owns a strict client of a tenant's own authorization server: from the challenge of a 401 to tokens, with a browser for the
-// person who pastes their key. Refuses assertions.
+// A strict client of a tenant's own authorization server: from the challenge of a 401 to tokens, with a browser for the
+// person who pastes their key.
 
 import * as oauth from "oauth4webapi";
 import { LoginBrowser } from "./login-browser.ts";
@@ -20,8 +20,13 @@ export async function discover(url: string): Promise<{ server: oauth.Authorizati
 }
 
 export async function register(server: oauth.AuthorizationServer, metadata: Json = {}): Promise<oauth.Client> {
-  const asked = { client_name: "A client", redirect_uris: [REDIRECT], token_endpoint_auth_method: "none", ...metadata };
-  const response = await oauth.dynamicClientRegistrationRequest(server, asked, insecure);
+  const registration = {
+    client_name: "A client",
+    redirect_uris: [REDIRECT],
+    token_endpoint_auth_method: "none",
+    ...metadata,
+  };
+  const response = await oauth.dynamicClientRegistrationRequest(server, registration, insecure);
   return oauth.processDynamicClientRegistrationResponse(response);
 }
 
@@ -38,7 +43,7 @@ export async function authorizeUrl(
   more: Record<string, string> = {},
 ) {
   const url = new URL(server.authorization_endpoint ?? "");
-  const asked = {
+  const query = {
     client_id: client.client_id,
     redirect_uri: REDIRECT,
     response_type: "code",
@@ -48,7 +53,7 @@ export async function authorizeUrl(
     state,
     ...more,
   };
-  for (const [name, value] of Object.entries(asked)) url.searchParams.set(name, value);
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   return url.href;
 }
 

@@ -1,5 +1,5 @@
-// Owns the ways in which the official clients connect: each client over each of its transports, in each era that it speaks
-// there, behind one face, so that a test has one body for all of them. Refuses to judge what they do.
+// The ways in which the official clients connect: each client over each of its transports, in each era that it speaks
+// there, behind one face, so that a test has one body for all of them.
 
 import {
   Client as ClientV2,
@@ -30,7 +30,7 @@ export interface Person {
   /** What every form is filled in with. */
   readonly form?: Record<string, string | boolean>;
   /** Called with each question before it is answered. */
-  readonly asked?: (method: string) => void | Promise<void>;
+  readonly onQuestion?: (method: string) => void | Promise<void>;
 }
 
 export interface Place {
@@ -49,9 +49,9 @@ export interface CallOptions {
 
 export interface Connected {
   /** What the client passes on to its application. */
-  readonly heard: Heard;
+  readonly notifications: ReceivedNotifications;
   /** What comes over the transport: the clients pass no progress on that comes in one piece with the result. */
-  readonly received: Heard;
+  readonly received: ReceivedNotifications;
   /** What the client finds wrong. */
   readonly faults: readonly Error[];
   /** The text of the result; throws for an error. */
@@ -77,7 +77,7 @@ export interface Way<Made extends Connected = Connected> {
 }
 
 /** Notifications, in the order they came. */
-export class Heard {
+export class ReceivedNotifications {
   readonly all: { readonly method: string; readonly params: Json }[] = [];
   #waiting: (() => void)[] = [];
 
@@ -98,36 +98,36 @@ export class Heard {
 
 const CAPABILITIES = { elicitation: { form: {} }, sampling: {}, roots: {} };
 
-export function answeringV1({ form = { yes: true }, asked = () => {} }: Person = {}): ClientV1 {
+export function answeringV1({ form = { yes: true }, onQuestion = () => {} }: Person = {}): ClientV1 {
   const client = new ClientV1(ABOUT, { capabilities: CAPABILITIES });
   client.setRequestHandler(ElicitRequestSchema, async ({ method }) => {
-    await asked(method);
+    await onQuestion(method);
     return { action: "accept", content: form };
   });
   client.setRequestHandler(CreateMessageRequestSchema, async ({ method }) => {
-    await asked(method);
+    await onQuestion(method);
     return SAMPLED;
   });
   client.setRequestHandler(ListRootsRequestSchema, async ({ method }) => {
-    await asked(method);
+    await onQuestion(method);
     return { roots: ROOTS };
   });
   return client;
 }
 
-export function answeringV2(era: Way["era"], { form = { yes: true }, asked = () => {} }: Person = {}): ClientV2 {
+export function answeringV2(era: Way["era"], { form = { yes: true }, onQuestion = () => {} }: Person = {}): ClientV2 {
   const mode = era === "2026" ? { pin: "2026-07-28" } : ("legacy" as const);
   const client = new ClientV2(ABOUT, { capabilities: CAPABILITIES, versionNegotiation: { mode } });
   client.setRequestHandler("elicitation/create", async ({ method }) => {
-    await asked(method);
+    await onQuestion(method);
     return { action: "accept", content: form };
   });
   client.setRequestHandler("sampling/createMessage", async ({ method }) => {
-    await asked(method);
+    await onQuestion(method);
     return SAMPLED;
   });
   client.setRequestHandler("roots/list", async ({ method }) => {
-    await asked(method);
+    await onQuestion(method);
     return { roots: ROOTS };
   });
   return client;
@@ -159,12 +159,12 @@ function connectedV2(client: ClientV2, era: Way["era"]): Face {
 
 /** What both do alike. */
 function reading(client: ClientV1 | ClientV2) {
-  const heard = new Heard();
+  const notifications = new ReceivedNotifications();
   client.fallbackNotificationHandler = async (notification: { method: string; params?: Json | undefined }) => {
-    heard.take(notification);
+    notifications.take(notification);
   };
   return {
-    heard,
+    notifications,
     read: async (uri: string) => {
       const { contents } = await client.readResource({ uri });
       return contents[0] && "text" in contents[0] ? contents[0].text : "";
@@ -174,8 +174,8 @@ function reading(client: ClientV1 | ClientV2) {
 }
 
 /** Of a client that is connected. */
-export function receivedBy(client: ClientV1 | ClientV2): Heard {
-  const received = new Heard();
+export function receivedBy(client: ClientV1 | ClientV2): ReceivedNotifications {
+  const received = new ReceivedNotifications();
   const transport = client.transport as { onmessage?: (message: JSONRPCMessage, extra?: object) => void };
   const { onmessage } = transport;
   const listen: typeof onmessage = (message, extra) => {
@@ -259,8 +259,8 @@ export function overStdioV1(title: string, argumentsOf: (place: Place) => string
     connect: async (place, person) => {
       const client = answeringV1(person);
       const connected = connectedV1(client);
-      const { faults, said } = await startV1(argumentsOf(place), client);
-      return { ...connected, faults, said, received: receivedBy(client) };
+      const { faults, said: untilLogged } = await startV1(argumentsOf(place), client);
+      return { ...connected, faults, said: untilLogged, received: receivedBy(client) };
     },
   };
 }
@@ -274,8 +274,12 @@ export function overStdioV2(title: string, era: Way["era"], argumentsOf: (place:
     connect: async (place, person) => {
       const client = answeringV2(era, person);
       const connected = connectedV2(client, era);
-      const { faults, said } = await startV2(argumentsOf(place), client, place.prior && { prior: place.prior });
-      return { ...connected, faults, said, received: receivedBy(client) };
+      const { faults, said: untilLogged } = await startV2(
+        argumentsOf(place),
+        client,
+        place.prior && { prior: place.prior },
+      );
+      return { ...connected, faults, said: untilLogged, received: receivedBy(client) };
     },
   };
 }

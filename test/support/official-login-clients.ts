@@ -1,5 +1,5 @@
-// Owns the official clients as far as they log in: each with a store of its own, which ends at the URL that a person has to
-// open. Refuses to open it.
+// The official clients as far as they log in: each with a store of its own, which ends at the URL that a person has to
+// open.
 
 import {
   Client as ClientV2,
@@ -29,13 +29,13 @@ class LoginStore {
   registered: unknown;
   asked: URL | undefined;
   verifier = "";
-  kept: unknown;
+  savedTokens: unknown;
 
   state = () => "state-of-the-client";
   clientInformation = () => this.registered as never;
   saveClientInformation = (made: unknown) => void (this.registered = made);
-  tokens = () => this.kept as never;
-  saveTokens = (tokens: unknown) => void (this.kept = tokens);
+  tokens = () => this.savedTokens as never;
+  saveTokens = (tokens: unknown) => void (this.savedTokens = tokens);
   redirectToAuthorization = (url: URL) => void (this.asked = url);
   saveCodeVerifier = (verifier: string) => void (this.verifier = verifier);
   codeVerifier = () => this.verifier;

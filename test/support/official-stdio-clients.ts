@@ -1,4 +1,4 @@
-// Owns the official clients at the other end of a `tenantry stdio` that they start themselves, as a person's client does.
+// The official clients at the other end of a `tenantry stdio` that they start themselves, as a person's client does.
 
 import { join } from "node:path";
 import type { Stream } from "node:stream";
@@ -48,12 +48,12 @@ export async function startV1(
   client = new ClientV1(ABOUT),
 ): Promise<Started<ClientV1> & { transport: TransportV1 }> {
   const transport = new TransportV1(parameters(args));
-  const said = hear(transport.stderr);
+  const untilLogged = hear(transport.stderr);
   const faults: Error[] = [];
   Object.assign(client, { onerror: (error: Error) => void faults.push(error) });
   await client.connect(transport, { timeout: STARTED_WITHIN_MS });
   onTestFinished(() => client.close());
-  return { client, transport, faults, said, pid: transport.pid ?? 0 };
+  return { client, transport, faults, said: untilLogged, pid: transport.pid ?? 0 };
 }
 
 export async function startV2(
@@ -62,12 +62,12 @@ export async function startV2(
   options: ConnectOptions = {},
 ): Promise<Started<ClientV2>> {
   const transport = new TransportV2(parameters(args));
-  const said = hear(transport.stderr);
+  const untilLogged = hear(transport.stderr);
   const faults: Error[] = [];
   Object.assign(client, { onerror: (error: Error) => void faults.push(error) });
   await client.connect(transport, { timeout: STARTED_WITHIN_MS, ...options });
   onTestFinished(() => client.close());
-  return { client, faults, said, pid: transport.pid ?? 0 };
+  return { client, faults, said: untilLogged, pid: transport.pid ?? 0 };
 }
 
 export function isRunning(pid: number): boolean {

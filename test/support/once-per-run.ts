@@ -1,5 +1,4 @@
-// Owns what several test files need and one of them makes, whichever asks first: the others wait for it. Refuses to make
-// anything in a place that a file did not ask it for, so that no two can be in each other's way.
+// What several test files need and one of them makes, whichever asks first: the others wait for it.
 
 import { access, mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";

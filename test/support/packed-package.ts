@@ -1,5 +1,5 @@
-// Owns the package as `npm pack` makes it, once for all test files, in a copy of what it is made of: nothing that runs
-// beside the tests sees a `dist` come and go. Refuses to look into it.
+// The package as `npm pack` makes it, once for all test files, in a copy of what it is made of: nothing that runs
+// beside the tests sees a `dist` come and go.
 
 import { execFile } from "node:child_process";
 import { cp, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";

@@ -1,5 +1,5 @@
-// Owns the fenced blocks of README.md and docs/*.md: where each stands, its language, its text, and why it cannot be tried as it
-// stands where the page says so before it: `<!-- not tried: REASON -->`. Refuses to judge them.
+// The fenced blocks of README.md and docs/*.md: where each stands, its language, its text, and why it cannot be tried
+// as it stands where the page says so before it: `<!-- not tried: REASON -->`.
 
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";

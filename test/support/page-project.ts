@@ -1,5 +1,5 @@
-// Owns the TypeScript of pages as their readers have it: files of a project in which `tenantry` is a package, whose modules and types are
-// those of the sources. Refuses to run them: it says where they are, and what tsc says of them.
+// The TypeScript of pages as their readers have it: files of a project in which `tenantry` is a package, whose modules
+// and types are those of the sources.
 
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";

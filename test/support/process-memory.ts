@@ -1,4 +1,4 @@
-// Owns how much memory a workerd process has that a test started, as the kernel counts it. Linux only, as CI is.
+// How much memory a workerd process has that a test started, as the kernel counts it. Linux only, as CI is.
 
 import { readdirSync, readFileSync } from "node:fs";
 

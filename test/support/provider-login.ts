@@ -1,5 +1,5 @@
-// Owns a tenant whose people sign in at an identity provider on this machine, and what one of them does until their client
-// has a token of the tenant's own authorization server. Refuses assertions.
+// A tenant whose people sign in at an identity provider on this machine, and what one of them does until their client
+// has a token of the tenant's own authorization server.
 
 import { createHash, randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -48,7 +48,7 @@ export async function signInAs(person: string, issuer: string, provider: Identit
   const metadata = { client_name: "A client", redirect_uris: [REDIRECT], token_endpoint_auth_method: "none" };
   const { client_id: client } = await posted(`${issuer}/register`, JSON.stringify(metadata), "application/json");
   const verifier = randomUUID() + randomUUID();
-  const asked = new URLSearchParams({
+  const query = new URLSearchParams({
     client_id: String(client),
     redirect_uri: REDIRECT,
     response_type: "code",
@@ -56,7 +56,7 @@ export async function signInAs(person: string, issuer: string, provider: Identit
     code_challenge_method: "S256",
     state: "s",
   });
-  const begun = await browser.go(`${issuer}/authorize?${asked}`);
+  const begun = await browser.go(`${issuer}/authorize?${query}`);
   provider.atBrowser = person;
   const back = await provider.visit(begun.location ?? `no redirect: ${begun.text}`);
   const consent = await browser.go(back.href);

@@ -1,5 +1,5 @@
-// Owns plain HTTP for tests that must send what no proper client sends: any method, any header, any bytes, a closed
-// connection. Refuses to judge: it reports the status, the headers and the text.
+// Plain HTTP for tests that must send what no proper client sends: any method, any header, any bytes, a closed
+// connection.
 
 import {
   request,

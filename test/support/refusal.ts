@@ -1,4 +1,4 @@
-// Owns what a refusal looks like on the wire: one JSON-RPC error that the official schema knows, in the shape of its era.
+// What a refusal looks like on the wire: one JSON-RPC error that the official schema knows, in the shape of its era.
 
 import { expect } from "vitest";
 import type { Json } from "./mcp-client.ts";

@@ -1,5 +1,5 @@
-// Owns following one call of era 2025 to its end, as a client does that wants its result whatever happens: when a stream
-// ends without it, the next one goes on behind the last event. Refuses to send the call itself again.
+// Follows one call of era 2025 to its end, as a client does that wants its result whatever happens: when a stream ends
+// without it, the next one goes on behind the last event.
 
 import type { EventReader } from "./event-reader.ts";
 import { openEvents } from "./event-reader.ts";

@@ -1,4 +1,4 @@
-// Owns waiting for a rollout, for tests over HTTP. Refuses assertions.
+// Waits for a rollout, for tests over HTTP.
 
 import type { Json } from "./mcp-client.ts";
 

@@ -1,4 +1,4 @@
-// Owns a folder that the files of one run of the tests share, gone at its end; what is in it is `once-per-run.ts`'s.
+// A folder that the files of one run of the tests share, gone at its end; what is in it is `once-per-run.ts`'s.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

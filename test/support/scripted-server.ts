@@ -1,5 +1,5 @@
-// Owns an MCP endpoint that does what a test tells it, over real HTTP: answers, streams, broken connections.
-// What it gets it keeps; what a test does not answer stays open until the test ends.
+// An MCP endpoint that does what a test tells it, over real HTTP: answers, streams, broken connections. What it gets it
+// keeps; what a test does not answer stays open until the test ends.
 
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";

@@ -1,5 +1,5 @@
-// Owns a server made with the official SDK v1: sessions, streams that can be resumed, and tools that ask the client.
-// Real HTTP on the loopback interface; gone when the test ends.
+// A server made with the official SDK v1: sessions, streams that can be resumed, and tools that ask the client. Real
+// HTTP on the loopback interface; gone when the test ends.
 
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -89,7 +89,7 @@ class Events {
 
 function toolServer(): McpServer {
   const server = new McpServer({ name: "sdk", version: "1" }, { capabilities: { logging: {} } });
-  const said = (value: unknown) => ({ content: [{ type: "text" as const, text: JSON.stringify(value) }] });
+  const textResult = (value: unknown) => ({ content: [{ type: "text" as const, text: JSON.stringify(value) }] });
   server.registerTool("progress", {}, async ({ _meta, sendNotification, sendRequest }) => {
     const progressToken = _meta?.progressToken ?? 0;
     for (const progress of [1, 2]) {
@@ -97,41 +97,41 @@ function toolServer(): McpServer {
     }
     // Answered by the client when it has seen what came before.
     await sendRequest({ method: "roots/list" }, ListRootsResultSchema);
-    return said("done");
+    return textResult("done");
   });
   server.registerTool("elicit", {}, async ({ sendRequest }) => {
     const requestedSchema = { type: "object" as const, properties: { sure: { type: "boolean" as const } } };
     const params = { message: "Sure?", requestedSchema };
-    return said(await sendRequest({ method: "elicitation/create", params }, ElicitResultSchema));
+    return textResult(await sendRequest({ method: "elicitation/create", params }, ElicitResultSchema));
   });
   server.registerTool("choose", {}, async ({ sendRequest }) => {
     const colour = { type: "string" as const, oneOf: [{ const: "r", title: "Red" }] };
     const sizes = { type: "array" as const, items: { type: "string" as const, enum: ["s", "l"] } };
     const requestedSchema = { type: "object" as const, properties: { colour, sizes } };
     const params = { message: "Which?", requestedSchema };
-    return said(await sendRequest({ method: "elicitation/create", params }, ElicitResultSchema));
+    return textResult(await sendRequest({ method: "elicitation/create", params }, ElicitResultSchema));
   });
   server.registerTool("hear", {}, async ({ sendRequest }) => {
     const content = { type: "audio" as const, data: "AAAA", mimeType: "audio/wav" };
     const params = { messages: [{ role: "user" as const, content }], maxTokens: 5 };
-    return said(await sendRequest({ method: "sampling/createMessage", params }, CreateMessageResultSchema));
+    return textResult(await sendRequest({ method: "sampling/createMessage", params }, CreateMessageResultSchema));
   });
   server.registerTool("sample", {}, async ({ sendRequest }) => {
     const messages = [{ role: "user" as const, content: { type: "text" as const, text: "2+2?" } }];
     const request = { method: "sampling/createMessage" as const, params: { messages, maxTokens: 5 } };
-    return said(await sendRequest(request, CreateMessageResultSchema));
+    return textResult(await sendRequest(request, CreateMessageResultSchema));
   });
   server.registerTool("roots", {}, async ({ sendRequest }) => {
-    return said(await sendRequest({ method: "roots/list" }, ListRootsResultSchema));
+    return textResult(await sendRequest({ method: "roots/list" }, ListRootsResultSchema));
   });
   // Lets the client go and answers while nobody listens, as the SDK does for what takes long.
   server.registerTool("poll", {}, async ({ closeSSEStream }) => {
     closeSSEStream?.();
-    return said("polled");
+    return textResult("polled");
   });
   server.registerTool("announce", {}, async () => {
     server.sendToolListChanged();
-    return said("announced");
+    return textResult("announced");
   });
   return server;
 }

@@ -1,4 +1,4 @@
-// Owns where the tests that draw their cases begin: anew in each run, which prints it, or where SEED says.
+// Where the tests that draw their cases begin: anew in each run, which prints it, or where SEED says.
 
 import { inject } from "vitest";
 

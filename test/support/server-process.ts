@@ -1,4 +1,4 @@
-// Owns programs of others that serve a port: started, waited for until they listen, and stopped. Refuses assertions.
+// Programs of others that serve a port: started, waited for until they listen, and stopped.
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";

@@ -1,5 +1,5 @@
-// Owns an authorization server at which `alice` signs in as a program of her machine sends her there: code with PKCE, tokens,
-// refresh tokens that are good once, and ending them. Refuses to ask her anything, and keeps nothing after the test.
+// An authorization server at which `alice` signs in as a program of her machine sends her there: code with PKCE,
+// tokens, refresh tokens that are good once, and ending them.
 
 import { createHash, randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -10,7 +10,7 @@ import type { Json } from "./mcp-client.ts";
 export interface SignInServer {
   readonly server: AuthorizationServer;
   /** What `/authorize` and `/token` were asked, in order. */
-  readonly asked: { readonly path: string; readonly form: Readonly<Record<string, string>> }[];
+  readonly requests: { readonly path: string; readonly form: Readonly<Record<string, string>> }[];
   /** Claims of the tokens that it gives. */
   claims: Json;
   /** Seconds that they live. */
@@ -41,7 +41,7 @@ export async function startSignInServer(
   const codes = new Map<string, Grant>();
   const refreshTokens = new Set<string>();
   const made: Omit<SignInServer, "server"> = {
-    asked: [],
+    requests: [],
     claims: {},
     lives: 3600,
     givesRefreshTokens: true,
@@ -51,9 +51,9 @@ export async function startSignInServer(
     goodRefreshTokens: () => refreshTokens.size,
   };
 
-  function authorize(asked: URLSearchParams, response: ServerResponse, issuer: string): void {
-    const form = Object.fromEntries(asked);
-    made.asked.push({ path: "/authorize", form });
+  function authorize(query: URLSearchParams, response: ServerResponse, issuer: string): void {
+    const form = Object.fromEntries(query);
+    made.requests.push({ path: "/authorize", form });
     const { client_id: client, redirect_uri: redirect = "", response_type: type, state, nonce } = form;
     const isRight = client === "tenantry-cli" && type === "code" && form["code_challenge_method"] === "S256";
     if (!isRight || !/^http:\/\/127\.0\.0\.1:\d+\/callback$/.test(redirect)) return void response.writeHead(400).end();
@@ -101,7 +101,7 @@ export async function startSignInServer(
   async function post(request: IncomingMessage, response: ServerResponse, server: AuthorizationServer): Promise<void> {
     const form = Object.fromEntries(new URLSearchParams(await text(request)));
     const path = new URL(request.url ?? "", server.issuer).pathname.split("/").at(-1);
-    made.asked.push({ path: `/${path}`, form });
+    made.requests.push({ path: `/${path}`, form });
     if (path === "revoke") refreshTokens.delete(form["token"] ?? "");
     const answer = path === "revoke" ? {} : await token(server, form);
     response.writeHead("error" in answer ? 400 : 200, { "content-type": "application/json" });

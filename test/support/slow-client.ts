@@ -1,5 +1,5 @@
-// Owns a client that is as slow as a test wants: it sends a request as far as it is told, and reads of the answer only what
-// it is told. Refuses to be polite: it leaves in the middle of anything.
+// A client that is as slow as a test wants: it sends a request as far as it is told, and reads of the answer only what
+// it is told.
 
 import { connect, type Socket } from "node:net";
 

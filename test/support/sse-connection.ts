@@ -1,5 +1,5 @@
-// Owns one connection of a client over HTTP+SSE (2024-11-05): its stream, the endpoint that the stream named, and what is
-// posted there. Refuses to reconnect: a test that comes back opens another one.
+// One connection of a client over HTTP+SSE (2024-11-05): its stream, the endpoint that the stream named, and what is
+// posted there.
 
 import type { EventSourceMessage } from "eventsource-parser/stream";
 import { onTestFinished } from "vitest";
@@ -85,11 +85,11 @@ export async function connectSse(
     soFar: async () => {
       const id = crypto.randomUUID();
       await send({ jsonrpc: "2.0", id, method: "ping" });
-      const said: Json[] = [];
+      const answer: Json[] = [];
       for (let next = await stream.next(); next; next = await stream.next()) {
         const message = messageOf(next);
-        if (message.id === id) return said;
-        said.push(message);
+        if (message.id === id) return answer;
+        answer.push(message);
       }
       throw new Error("the stream ended");
     },

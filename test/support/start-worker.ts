@@ -1,5 +1,4 @@
-// Owns a fixture Worker as `wrangler deploy` would upload it, and starting one by itself. Refuses mocks: the bindings are
-// Miniflare's own, in a process of their own.
+// A fixture Worker as `wrangler deploy` would upload it, and starting one by itself.
 
 import { readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";

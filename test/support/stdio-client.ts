@@ -1,4 +1,4 @@
-// Owns the local client's end of `tenantry stdio`, inside this process: lines in, messages out, and how it all ended.
+// The local client's end of `tenantry stdio`, inside this process: lines in, messages out, and how it all ended.
 
 import { PassThrough } from "node:stream";
 import { runCommandLine } from "../../src/cli/program.ts";
@@ -49,7 +49,7 @@ export class StdioClient {
   }
 
   /** Until that is said on stderr. */
-  async said(text: string): Promise<void> {
+  async untilLogged(text: string): Promise<void> {
     await this.until(() => this.stderr.includes(text));
   }
 

@@ -1,5 +1,5 @@
-// Owns what upstreams do that do not work, row by row: a server of era 2025 that lists one tool, `go`, and is faulty while its
-// definitions are read, or while the tool is called. Refuses assertions; what is wanted stands beside each row.
+// What upstreams do that do not work, row by row: a server of era 2025 that lists one tool, `go`, and is faulty while
+// its definitions are read, or while the tool is called.
 
 import type { Json } from "./mcp-client.ts";
 import type { Exchange } from "./scripted-server.ts";

@@ -1,12 +1,12 @@
-// Owns an MCP server of a few lines that speaks both eras and keeps no sessions: tools by name, as a test writes them.
-// Real HTTP on the loopback interface. Refuses to be clever: a tool that is silent leaves its request open.
+// An MCP server of a few lines that speaks both eras and keeps no sessions: tools by name, as a test writes them. Real
+// HTTP on the loopback interface.
 
 import type { IncomingHttpHeaders } from "node:http";
 import { text } from "node:stream/consumers";
 import { startLocalServer } from "./local-server.ts";
 import type { Json } from "./mcp-client.ts";
 
-export interface Heard {
+export interface ReceivedRequest {
   readonly headers: IncomingHttpHeaders;
   readonly message: Json;
   /** The body as it came. */
@@ -18,7 +18,7 @@ export type UpstreamTool = (params: Json) => Json | "silence";
 
 export interface Upstream {
   readonly url: string;
-  readonly heard: readonly Heard[];
+  readonly requests: readonly ReceivedRequest[];
   close(): void;
 }
 
@@ -32,7 +32,7 @@ export async function startUpstream(
 ): Promise<Upstream> {
   const named = Object.keys(prompts).map((name) => ({ name }));
   const about = { capabilities: { tools: {}, ...(named.length > 0 && { prompts: {} }) }, instructions: "Plain." };
-  const heard: Heard[] = [];
+  const requests: ReceivedRequest[] = [];
   const listed = Object.keys(tools).map((name) => ({
     name,
     inputSchema: { type: "object" },
@@ -53,11 +53,11 @@ export async function startUpstream(
     void (async () => {
       const body = await text(request);
       const message = (body === "" ? {} : JSON.parse(body)) as Json;
-      heard.push({ headers: request.headers, message, body });
+      requests.push({ headers: request.headers, message, body });
       if (message["id"] === undefined) return void response.writeHead(request.method === "POST" ? 202 : 405).end();
-      const said = answers[String(message["method"])]?.((message["params"] ?? {}) as Json);
-      if (said === "silence") return;
-      const found = said ?? { error: { code: -32601, message: "Method not found" } };
+      const answer = answers[String(message["method"])]?.((message["params"] ?? {}) as Json);
+      if (answer === "silence") return;
+      const found = answer ?? { error: { code: -32601, message: "Method not found" } };
       const is2026 = request.headers["mcp-protocol-version"] === "2026-07-28";
       const stamp = is2026 ? { resultType: "complete", _meta: { "io.modelcontextprotocol/serverInfo": SERVER } } : {};
       const answered = "error" in found ? found : { result: { ...stamp, ...found } };
@@ -65,5 +65,5 @@ export async function startUpstream(
       response.end(JSON.stringify({ jsonrpc: "2.0", id: message["id"], ...answered }));
     })();
   });
-  return { url: `${origin}/mcp`, heard, close: stop };
+  return { url: `${origin}/mcp`, requests, close: stop };
 }

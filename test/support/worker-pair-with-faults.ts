@@ -1,5 +1,5 @@
-// Owns two Workers in which one fault at a time is asked for: what a test says happens once, to the next call of that name, and nothing
-// else fails. They are started before a file's tests, and stopped after them.
+// Two Workers in which one fault at a time is asked for: what a test says happens once, to the next call of that name,
+// and nothing else fails. They are started before a file's tests, and stopped after them.
 
 import { afterAll, beforeAll } from "vitest";
 import type { FaultsOnce } from "./injected-faults.ts";

@@ -1,5 +1,5 @@
-// Owns two Workers over one storage, as two isolates of production are: the fixture Worker twice in one Miniflare, each
-// with its own memory, both with the Durable Objects and the KV of the first. Refuses mocks: what they call is real.
+// Two Workers over one storage, as two isolates of production are: the fixture Worker twice in one Miniflare, each with
+// its own memory, both with the Durable Objects and the KV of the first.
 
 import { convertV4MiniflareOptions, Miniflare, NoOpLog } from "miniflare";
 import type { Json } from "./mcp-client.ts";

@@ -1,5 +1,4 @@
-// Whoever opens a new session for each call of era 2025 has no more calls than in one session: sessions are none of what limits
-// count by.
+// New sessions of era 2025 do not raise a limit.
 
 import { expect, it } from "vitest";
 import { createWorker, defineTool } from "../../src/tenantry.ts";
@@ -14,12 +13,12 @@ const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "
 it.each(["a day", "a minute"])("are as many in %s in new sessions as in one", async (time) => {
   const limits = time === "a day" ? { dailyToolCalls: MOST, exact: true } : { addressToolCalls: MOST };
   const { id } = await servedTenant({ mode: "open", limits });
-  const said: string[] = [];
+  const lines: string[] = [];
   for (let call = 0; call < 2 * MOST; call += 1) {
     const headers = { ...(await sessionAt(worker, id)), ...ADDRESS };
-    said.push(await (await sendTo(worker, id, { message, headers })).text());
+    lines.push(await (await sendTo(worker, id, { message, headers })).text());
   }
-  const served = said.map((text) => text.includes("went"));
+  const served = lines.map((text) => text.includes("went"));
   expect(served).toEqual([true, true, true, false, false, false]);
-  expect(said.at(-1)).toContain(time === "a day" ? "dailyToolCalls" : "addressToolCalls");
+  expect(lines.at(-1)).toContain(time === "a day" ? "dailyToolCalls" : "addressToolCalls");
 });

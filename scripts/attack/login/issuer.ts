@@ -1,4 +1,4 @@
-// Owns an authorization server of the attacker's wishes: metadata and keys over HTTP, and tokens as an attack writes them.
+// An authorization server of the attacker's wishes: metadata and keys over HTTP, and tokens as an attack writes them.
 // Every visitor of its page is signed in as Mallory, for any client.
 
 import { randomUUID } from "node:crypto";

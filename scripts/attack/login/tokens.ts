@@ -240,9 +240,9 @@ async function plain(target: Target, issuer: Issuer): Promise<Row> {
   const hosts = ["mcp.example.com", "MCP.example.com.", "localhost.example.com", "127.0.0.1.example.com"];
   for (const path of paths) {
     for (const host of hosts) {
-      const said = await ask(path, host, bearer);
-      if (!said.startsWith("HTTP/1.1 403 ") || !said.includes("Use https"))
-        gaveWay.push(`${host}${path}: ${said.slice(0, 12)}`);
+      const text = await ask(path, host, bearer);
+      if (!text.startsWith("HTTP/1.1 403 ") || !text.includes("Use https"))
+        gaveWay.push(`${host}${path}: ${text.slice(0, 12)}`);
     }
     if (/Use https/.test(await ask(path, own, bearer))) gaveWay.push(`${path} refuses this machine`);
   }

@@ -1,5 +1,5 @@
-// Owns what attacks draw by chance: from the seed of the run, apart for each attack, so that SEED=N makes the same ones in
-// whatever order they run. Refuses Math.random, which nobody can repeat.
+// What attacks draw by chance: from the seed of the run, apart for each attack, so that SEED=N makes the same ones in
+// whatever order they run.
 
 import { randomInt } from "node:crypto";
 

@@ -3,8 +3,8 @@
 
 import { rowOf, type Row } from "../report.ts";
 import { REVISIONS, type Answer, type Json, type Target } from "../target.ts";
-import { pathOf, SECRET, tenantWith, wrapped } from "./ground.ts";
-import { eraOf, eventOf, type Asked, type Behaviour, type HostileUpstreams } from "./hostile-upstream.ts";
+import { pathOf, SECRET, tenantWith, wrapped } from "./attacked-tenant.ts";
+import { eraOf, eventOf, type UpstreamRequest, type Behaviour, type HostileUpstreams } from "./hostile-upstream.ts";
 
 const STREAM = "text/event-stream";
 
@@ -25,8 +25,8 @@ const WRITTEN: readonly ((text: string) => string)[] = [
 
 /** A server that puts what it was sent into everything that it says. */
 function echoing(write: (text: string) => string): Behaviour {
-  const heard = ({ headers }: Asked) => write(String(headers["x-secret"] ?? headers.authorization));
-  const answers: Readonly<Record<string, (said: string, asked: Asked) => string | number | undefined>> = {
+  const heard = ({ headers }: UpstreamRequest) => write(String(headers["x-secret"] ?? headers.authorization));
+  const answers: Readonly<Record<string, (text: string, request: UpstreamRequest) => string | number | undefined>> = {
     "tools/list": (text) =>
       `{"tools":[{"name":"go","title":"${text}","description":"${text}","inputSchema":{"type":"object","description":"${text}"},"_meta":{"${text}":"${text}"}},{"name":"${text}","inputSchema":{"type":"object"}},{"name":"bad ${text}","inputSchema":7}]}`,
     "prompts/list": (text) => `{"prompts":[{"name":"p","description":"${text}"}]}`,
@@ -35,13 +35,13 @@ function echoing(write: (text: string) => string): Behaviour {
       `{"messages":[{"role":"user","content":{"type":"text","text":"${text}"}}],"description":"${text}"}`,
     "resources/read": (text) => `{"contents":[{"uri":"file:///a","text":"${text}"}]}`,
     "completion/complete": (text) => `{"completion":{"values":["${text}"]}}`,
-    "tools/call": (text, asked) => {
-      const { arguments: given = {} } = asked.params as { arguments?: Json };
+    "tools/call": (text, request) => {
+      const { arguments: given = {} } = request.params as { arguments?: Json };
       const result = `{"resultType":"complete","content":[{"type":"text","text":"${text}"}],"structuredContent":{"${text}":["${text}"]},"_meta":{"x/${text}":"${text}"}}`;
-      const wholly = `{"jsonrpc":"2.0","id":${String(asked.id)},"result":${result}}`;
-      const failed = `{"jsonrpc":"2.0","id":${String(asked.id)},"error":{"code":-32055,"message":"${text}","data":{"uri":"${text}","x":"${text}"}}}`;
+      const wholly = `{"jsonrpc":"2.0","id":${String(request.id)},"result":${result}}`;
+      const failed = `{"jsonrpc":"2.0","id":${String(request.id)},"error":{"code":-32055,"message":"${text}","data":{"uri":"${text}","x":"${text}"}}}`;
       const log = `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"${text}","logger":"${text}"}}`;
-      const { response } = asked;
+      const { response } = request;
       if (given.as === "stream")
         response.writeHead(200, { "content-type": STREAM }).end(eventOf(log) + eventOf(wholly));
       else if (given.as === "error") response.writeHead(200, { "content-type": "application/json" }).end(failed);
@@ -56,13 +56,13 @@ function echoing(write: (text: string) => string): Behaviour {
   return Object.fromEntries(
     Object.entries(answers).map(([method, answer]) => [
       method,
-      (asked: Asked) => {
-        const found = answer(heard(asked), asked);
+      (request: UpstreamRequest) => {
+        const found = answer(heard(request), request);
         if (typeof found !== "string") return found;
         const stamped = found.replace("{", '{"resultType":"complete",');
-        asked.response
+        request.response
           .setHeader("content-type", "application/json")
-          .end(`{"jsonrpc":"2.0","id":${String(asked.id)},"result":${stamped}}`);
+          .end(`{"jsonrpc":"2.0","id":${String(request.id)},"result":${stamped}}`);
         return undefined;
       },
     ]),

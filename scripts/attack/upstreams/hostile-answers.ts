@@ -6,7 +6,7 @@ import { deflateRawSync, gzipSync } from "node:zlib";
 import { rowOf, type Attack, type Row } from "../report.ts";
 import { REVISIONS, type Answer, type Json, type Revision, type Target } from "../target.ts";
 import { Draw } from "./draw.ts";
-import { inWaves, namesOf, neighbourFaults, readWell, tenantWith, wrapped } from "./ground.ts";
+import { inWaves, namesOf, neighbourFaults, readWell, tenantWith, wrapped } from "./attacked-tenant.ts";
 import {
   endlessly,
   eraOf,
@@ -14,8 +14,8 @@ import {
   GO,
   HostileUpstreams,
   messageOf,
-  said,
-  type Asked,
+  textResult,
+  type UpstreamRequest,
   type Behaviour,
 } from "./hostile-upstream.ts";
 
@@ -43,12 +43,12 @@ export const hostileAnswers: Attack = {
 };
 
 const raw =
-  (body: (asked: Asked) => string | Uint8Array, headers: Readonly<Record<string, string>> = {}) =>
-  (asked: Asked): undefined =>
-    void asked.response.writeHead(200, { "content-type": "application/json", ...headers }).end(body(asked));
+  (body: (request: UpstreamRequest) => string | Uint8Array, headers: Readonly<Record<string, string>> = {}) =>
+  (request: UpstreamRequest): undefined =>
+    void request.response.writeHead(200, { "content-type": "application/json", ...headers }).end(body(request));
 
 const deep = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`;
-const progress = ({ params }: Asked) => {
+const progress = ({ params }: UpstreamRequest) => {
   const { progressToken = 1 } = (params._meta ?? {}) as Json;
   return eventOf(
     JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params: { progressToken, progress: 1 } }),
@@ -60,8 +60,8 @@ const BOMB = gzipSync(
 );
 
 /** What a call is answered, by what is wrong with it. All of it ends with a message, and soon. */
-const ANSWERS: Readonly<Record<string, (asked: Asked) => Json | number | undefined>> = {
-  "50 MiB": raw((asked) => messageOf(asked, said("x".repeat(50 * MIB)))),
+const ANSWERS: Readonly<Record<string, (request: UpstreamRequest) => Json | number | undefined>> = {
+  "50 MiB": raw((request) => messageOf(request, textResult("x".repeat(50 * MIB)))),
   "50 MiB in 50 KiB": raw(() => BOMB, { "content-encoding": "gzip" }),
   "what is not compressed as it says": raw(() => deflateRawSync("{}"), { "content-encoding": "gzip" }),
   "a slow drip": ({ response }) => endlessly(response, "application/json", " ", 20),
@@ -69,8 +69,8 @@ const ANSWERS: Readonly<Record<string, (asked: Asked) => Json | number | undefin
   "an event without an end": ({ response }) => endlessly(response, STREAM, `data: ${"x".repeat(64 * 1024)}`),
   "comments without an end": ({ response }) => endlessly(response, STREAM, ": still here\n\n", 20),
   "events without an end": ({ response }) => endlessly(response, STREAM, eventOf('{"jsonrpc":"2.0"}'), 20),
-  "progress without an end": (asked) => endlessly(asked.response, STREAM, progress(asked), 5),
-  "as much progress as goes": (asked) => endlessly(asked.response, STREAM, progress(asked).repeat(100)),
+  "progress without an end": (request) => endlessly(request.response, STREAM, progress(request), 5),
+  "as much progress as goes": (request) => endlessly(request.response, STREAM, progress(request).repeat(100)),
   "one byte of a head": ({ response }) => void response.socket?.write("H"),
   "a head of 60 KiB": ({ response }) => void response.writeHead(200, { "x-long": "x".repeat(60_000) }).end("{}"),
   "nothing at all": () => undefined,
@@ -113,9 +113,9 @@ async function withoutAnEnd(target: Target, hostile: HostileUpstreams, draw: Dra
       target.tool(tenant, "up__go", { at: "mcp" }, options),
       wrapped(target, tenant, ["tools/call", { name: "go", arguments: {} }], { ...options, server: "up" }),
     ];
-    const asked = ask();
+    const question = ask();
     gaveWay.push(...(await neighbourFaults(target, tenant, options)).map((fault) => `${by}: ${fault}`));
-    let answers = await Promise.all(asked);
+    let answers = await Promise.all(question);
     // Where everything is busy a call may end before it came so far: then nothing was tried.
     for (let times = 0; hostile.heard(url) === 0 && times < MOST_TIMES; times += 1) {
       await pause(AGAIN_AFTER_MS);
@@ -147,7 +147,7 @@ function answerFaults({ status, text, json, ms }: Answer): string[] {
 const page = (from: number, count: number) =>
   Array.from({ length: count }, (_none, at) => ({ ...GO, name: `t${from + at}` }));
 
-const cursorOf = ({ params }: Asked) => Number(params.cursor ?? 0);
+const cursorOf = ({ params }: UpstreamRequest) => Number(params.cursor ?? 0);
 
 /** What a list is, by what is wrong with it, and how many tools of it may be listed. */
 const LISTS: Readonly<Record<string, readonly [most: number, behaviour: Behaviour]>> = {
@@ -155,9 +155,9 @@ const LISTS: Readonly<Record<string, readonly [most: number, behaviour: Behaviou
   "10,000 tools on 40 pages": [
     1000,
     {
-      "tools/list": (asked) => ({
-        tools: page(cursorOf(asked) * 250, 250),
-        ...(cursorOf(asked) < 39 ? { nextCursor: String(cursorOf(asked) + 1) } : {}),
+      "tools/list": (request) => ({
+        tools: page(cursorOf(request) * 250, 250),
+        ...(cursorOf(request) < 39 ? { nextCursor: String(cursorOf(request) + 1) } : {}),
       }),
     },
   ],
@@ -165,15 +165,15 @@ const LISTS: Readonly<Record<string, readonly [most: number, behaviour: Behaviou
   "a new cursor for ever": [
     1000,
     {
-      "tools/list": (asked) => ({
-        tools: page(cursorOf(asked), 1),
-        nextCursor: String(cursorOf(asked) + 1),
+      "tools/list": (request) => ({
+        tools: page(cursorOf(request), 1),
+        nextCursor: String(cursorOf(request) + 1),
       }),
     },
   ],
   "a new cursor for ever, and nothing on its pages": [
     0,
-    { "tools/list": (asked) => ({ tools: [], nextCursor: String(cursorOf(asked) + 1) }) },
+    { "tools/list": (request) => ({ tools: [], nextCursor: String(cursorOf(request) + 1) }) },
   ],
   "a cursor of a megabyte": [1, { "tools/list": () => ({ tools: [GO], nextCursor: "c".repeat(MIB) }) }],
   "a page without an end": [

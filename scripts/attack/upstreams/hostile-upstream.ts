@@ -1,12 +1,12 @@
-// Owns the upstreams of the attacker: one web server with an MCP server at each path, which speaks both eras, answers as it
-// was told, and keeps what it heard. Refuses to know what a tenant makes of it.
+// The upstreams of the attacker: one web server with an MCP server at each path, which speaks both eras, answers as it
+// was told, and keeps what it heard.
 
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import type { Json, Revision } from "../target.ts";
 
-export interface Asked {
+export interface UpstreamRequest {
   readonly verb: string;
   readonly method: string;
   readonly id: unknown;
@@ -16,14 +16,14 @@ export interface Asked {
 }
 
 /** A result; a number is a status without a body; undefined: it has answered by itself, or never will. */
-export type Answer = (asked: Asked) => Json | number | undefined;
+export type Answer = (request: UpstreamRequest) => Json | number | undefined;
 
 /** By method; `*` is asked first, and leaves to the others what it says "go on" to. */
 export type Behaviour = Readonly<Record<string, Answer>>;
 
 export const GO = { name: "go", inputSchema: { type: "object" } } as const;
 export const OK = { name: "ok", inputSchema: { type: "object" } } as const;
-export const said = (words: string): Json => ({ content: [{ type: "text", text: words }] });
+export const textResult = (words: string): Json => ({ content: [{ type: "text", text: words }] });
 
 const SERVER = { name: "hostile", version: "1" };
 const ABOUT = { capabilities: { tools: {}, prompts: {}, resources: {}, completions: {}, logging: {} } };
@@ -34,7 +34,7 @@ const PLAIN: Behaviour = {
   "prompts/list": () => ({ prompts: [] }),
   "resources/list": () => ({ resources: [] }),
   "resources/templates/list": () => ({ resourceTemplates: [] }),
-  "tools/call": () => said("went"),
+  "tools/call": () => textResult("went"),
   ping: () => ({}),
 };
 
@@ -91,34 +91,34 @@ export class HostileUpstreams {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  #answer(path: string, asked: Asked): void {
+  #answer(path: string, request: UpstreamRequest): void {
     const behaviour = this.#behaviours.get(path);
-    if (!behaviour) return void asked.response.writeHead(404).end();
-    this.#heard.push({ path, method: asked.method, params: asked.params });
+    if (!behaviour) return void request.response.writeHead(404).end();
+    this.#heard.push({ path, method: request.method, params: request.params });
     const everything = behaviour["*"];
     if (everything) {
-      const found = everything(asked);
-      if (found !== GO_ON) return reply(asked, found);
+      const found = everything(request);
+      if (found !== GO_ON) return reply(request, found);
     }
-    if (asked.verb === "DELETE") return void asked.response.writeHead(204).end();
-    if (asked.verb !== "POST") return void asked.response.writeHead(405).end();
-    if (asked.id === undefined) return void asked.response.writeHead(202).end();
-    const answer = behaviour[asked.method] ?? PLAIN[asked.method];
-    reply(asked, answer ? answer(asked) : 404);
+    if (request.verb === "DELETE") return void request.response.writeHead(204).end();
+    if (request.verb !== "POST") return void request.response.writeHead(405).end();
+    if (request.id === undefined) return void request.response.writeHead(202).end();
+    const answer = behaviour[request.method] ?? PLAIN[request.method];
+    reply(request, answer ? answer(request) : 404);
   }
 }
 
 /** Of a `*`: what comes is for the others. */
 export const GO_ON: Json = {};
 
-function reply(asked: Asked, found: Json | number | undefined): void {
+function reply(request: UpstreamRequest, found: Json | number | undefined): void {
   if (found === undefined) return;
-  if (typeof found === "number") return void asked.response.writeHead(found).end();
-  asked.response.setHeader("content-type", "application/json").end(messageOf(asked, found));
+  if (typeof found === "number") return void request.response.writeHead(found).end();
+  request.response.setHeader("content-type", "application/json").end(messageOf(request, found));
 }
 
 /** The message that answers, as text. `{ error }` is an error. */
-export function messageOf({ id, headers }: Asked, found: Json): string {
+export function messageOf({ id, headers }: UpstreamRequest, found: Json): string {
   if ("error" in found) return JSON.stringify({ jsonrpc: "2.0", id, ...found });
   const is2026 = headers["mcp-protocol-version"] === "2026-07-28";
   const stamp = is2026 ? { resultType: "complete", ttlMs: 3_600_000, cacheScope: "public" } : {};

@@ -9,8 +9,8 @@ import { rowOf, type Attack, type Row } from "../report.ts";
 import { didIt, textOf, type Json, type Target } from "../target.ts";
 import { Draw } from "./draw.ts";
 import { echoedSecrets } from "./echoed-secrets.ts";
-import { namesOf, neighbourFaults, pathOf, readWell, tenantWith, wrapped } from "./ground.ts";
-import { GO, HostileUpstreams, said, type Behaviour } from "./hostile-upstream.ts";
+import { namesOf, neighbourFaults, pathOf, readWell, tenantWith, wrapped } from "./attacked-tenant.ts";
+import { GO, HostileUpstreams, textResult, type Behaviour } from "./hostile-upstream.ts";
 import { unapproved } from "./unapproved.ts";
 
 export const pretence: Attack = {
@@ -60,7 +60,7 @@ async function names(target: Target, hostile: HostileUpstreams): Promise<Row> {
   const url = hostile.at({
     "tools/list": () => ({ tools: LISTED.map((name) => ({ ...GO, name, description: "hostile" })) }),
     "prompts/list": () => ({ prompts: [{ name: "summarize_notes", description: "hostile" }] }),
-    "tools/call": () => said("hostile"),
+    "tools/call": () => textResult("hostile"),
     "prompts/get": () => ({ messages: [{ role: "user", content: { type: "text", text: "hostile" } }] }),
   });
   const tenant = await tenantWith(target, hostile, { url });
@@ -161,8 +161,8 @@ async function steering(target: Target, hostile: HostileUpstreams): Promise<Row>
       const listed = await target.call(tenant, "tools/list");
       if (trust === "auto" && !listed.text.includes('"tenantry/flags"')) gaveWay.push("nothing is flagged");
       for (const command of commandsFor(tenant)) {
-        const { said: told } = await cli(target, folder, [...command, "--url", target.origin]);
-        gaveWay.push(...printedFaults(told).map((fault) => `${command.slice(0, 2).join(" ")} ${fault}`));
+        const { text } = await cli(target, folder, [...command, "--url", target.origin]);
+        gaveWay.push(...printedFaults(text).map((fault) => `${command.slice(0, 2).join(" ")} ${fault}`));
       }
     }
   } finally {
@@ -187,9 +187,9 @@ const commandsFor = (tenant: string): readonly (readonly string[])[] => [
   ["call", tenant, "up__go"],
 ];
 
-function printedFaults(told: string): string[] {
-  if (told.trim() === "") return ["says nothing: nothing was shown"];
-  const found = STEERS.exec(told);
+function printedFaults(text: string): string[] {
+  if (text.trim() === "") return ["says nothing: nothing was shown"];
+  const found = STEERS.exec(text);
   return found ? [`prints ${JSON.stringify(found[0])}`] : [];
 }
 

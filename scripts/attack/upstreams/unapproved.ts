@@ -4,8 +4,8 @@
 import { rowOf, type Row } from "../report.ts";
 import type { Json, Target } from "../target.ts";
 import type { Draw } from "./draw.ts";
-import { pathOf, readWell, tenantWith, wrapped } from "./ground.ts";
-import { GO, said, type Behaviour, type HostileUpstreams } from "./hostile-upstream.ts";
+import { pathOf, readWell, tenantWith, wrapped } from "./attacked-tenant.ts";
+import { GO, textResult, type Behaviour, type HostileUpstreams } from "./hostile-upstream.ts";
 
 export async function unapproved(target: Target, hostile: HostileUpstreams, draw: Draw): Promise<Row> {
   const gaveWay: string[] = [];
@@ -20,7 +20,7 @@ export async function unapproved(target: Target, hostile: HostileUpstreams, draw
       ],
     }),
     "resources/templates/list": () => ({ resourceTemplates: [{ uriTemplate: "file:///{+path}", name: "t" }] }),
-    "tools/call": () => said("reached"),
+    "tools/call": () => textResult("reached"),
     "prompts/get": () => ({ messages: [{ role: "user", content: { type: "text", text: "reached" } }] }),
     "resources/read": ({ params }) => ({ contents: [{ uri: params.uri, text: "reached" }] }),
     "completion/complete": () => ({ completion: { values: ["reached"] } }),

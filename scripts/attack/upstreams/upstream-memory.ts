@@ -5,8 +5,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { residentOf } from "../memory.ts";
 import { rowOf, type Attack, type Row } from "../report.ts";
 import { REVISIONS, type Target } from "../target.ts";
-import { neighbourFaults, tenantWith, wrapped } from "./ground.ts";
-import { denseAnswers, keptHellos, longCursors, saidOften } from "./kept-answers.ts";
+import { neighbourFaults, tenantWith, wrapped } from "./attacked-tenant.ts";
+import { denseAnswers, keptHellos, longCursors, saidOften } from "./stored-answers.ts";
 import { eraOf, HostileUpstreams, type Behaviour } from "./hostile-upstream.ts";
 
 const MIB = 1024 * 1024;
@@ -39,13 +39,13 @@ export const upstreamMemory: Attack = {
   },
 };
 
-interface Said {
+interface MemoryReport {
   readonly what: string;
   readonly type: string;
   readonly begin: string;
 }
 
-async function stalled(target: Target, hostile: HostileUpstreams, { what, type, begin }: Said): Promise<Row> {
+async function stalled(target: Target, hostile: HostileUpstreams, { what, type, begin }: MemoryReport): Promise<Row> {
   const gaveWay: string[] = [];
   const half = Buffer.alloc(HALF_MIB * MIB, "x");
   const behaviour: Behaviour = {

@@ -6,7 +6,7 @@ import { startPeer, type Peer } from "../peer.ts";
 import { rowOf, type Attack, type Row } from "../report.ts";
 import type { Json, Target } from "../target.ts";
 import { INSIDE, notationsOf } from "../way-out.ts";
-import { pathOf, SECRET, tenantWith } from "./ground.ts";
+import { pathOf, SECRET, tenantWith } from "./attacked-tenant.ts";
 import { GO_ON, HostileUpstreams } from "./hostile-upstream.ts";
 
 export const upstreamWayOut: Attack = {

@@ -5,8 +5,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { rowOf, type Attack, type Row } from "../report.ts";
 import { didIt, REVISIONS, type Answer, type CallOptions, type Json, type Revision, type Target } from "../target.ts";
 import { Draw } from "./draw.ts";
-import { tenantWith, wrapped, writtenWrapped } from "./ground.ts";
-import { eraOf, GO, HostileUpstreams, said, type Behaviour } from "./hostile-upstream.ts";
+import { tenantWith, wrapped, writtenWrapped } from "./attacked-tenant.ts";
+import { eraOf, GO, HostileUpstreams, textResult, type Behaviour } from "./hostile-upstream.ts";
 
 export const wrappedForm: Attack = {
   name: "wrapped form",
@@ -32,7 +32,7 @@ const OFFERS: Behaviour = {
   "tools/list": () => ({ tools: NAMES.map((name) => ({ ...GO, name, description: `about ${name}` })) }),
   "prompts/list": () => ({ prompts: NAMES.map((name) => ({ name })) }),
   "resources/list": () => ({ resources: NAMES.map((name) => ({ uri: `file:///${encodeURI(name)}`, name })) }),
-  "tools/call": ({ params }) => said(`reached ${String(params.name)}`),
+  "tools/call": ({ params }) => textResult(`reached ${String(params.name)}`),
   "prompts/get": () => ({ messages: [{ role: "user", content: { type: "text", text: "reached" } }] }),
   "resources/read": ({ params }) => ({ contents: [{ uri: params.uri, text: "reached" }] }),
   "completion/complete": () => ({ completion: { values: ["reached"] } }),
@@ -73,9 +73,9 @@ async function hidden(target: Target, hostile: HostileUpstreams, draw: Draw): Pr
       if (/hidden/i.test(text)) gaveWay.push(`${kind}/list shows what is hidden`);
     }
     const spelled = NAMES.slice(1).flatMap((name) => SPELLINGS.map((spell) => spell(name)));
-    const asked = draw.shuffled(spelled.flatMap(usesOf));
-    tried += asked.length;
-    for (const [method, params] of asked) {
+    const requests = draw.shuffled(spelled.flatMap(usesOf));
+    tried += requests.length;
+    for (const [method, params] of requests) {
       const { text } = await wrapped(target, tenant, [method, params], options);
       const about = `${method} ${JSON.stringify(params).slice(0, 60)}`;
       if (text.includes("reached")) gaveWay.push(`${about} was reached`);
@@ -136,11 +136,11 @@ async function servers(target: Target, hostile: HostileUpstreams, draw: Draw): P
     }
   }
   // Where there is none, the answer is the same as where it is another tenant's.
-  const told = async (server: string) => {
+  const answerOf = async (server: string) => {
     const { status, text } = await wrapped(target, own, ["tools/list", {}], { server });
     return `${status} ${text.replaceAll(server, "SERVER")}`;
   };
-  if ((await told("up")) !== (await told("nobody"))) gaveWay.push("another tenant's is told from none");
+  if ((await answerOf("up")) !== (await answerOf("nobody"))) gaveWay.push("another tenant's is told from none");
   const { token } = await target.key(own);
   const stranger = await wrapped(target, other, ["tools/call", { name: "go" }], { server: "up", key: token });
   if (stranger.text.includes("reached")) gaveWay.push("another tenant's key was taken");
@@ -231,7 +231,7 @@ async function flood(target: Target, hostile: HostileUpstreams): Promise<Row> {
   };
   for (const [name, limit] of Object.entries(limits)) {
     const isOpen = name === "concurrentCalls";
-    const url = hostile.at({ "tools/call": isOpen ? () => undefined : () => said("reached") });
+    const url = hostile.at({ "tools/call": isOpen ? () => undefined : () => textResult("reached") });
     const tenant = await tenantWith(target, hostile, { url, timeoutMs: isOpen ? 5000 : 30_000 });
     const { json } = await target.admin("GET", `/tenants/${tenant}`);
     const { limits: _wide, ...own } = json.own as Json;

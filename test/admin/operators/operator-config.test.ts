@@ -1,5 +1,3 @@
-// What the variable OPERATORS may say, and what is said of it where it is wrong.
-
 import { describe, expect, it } from "vitest";
 import { readOperatorConfig } from "../../../src/login/operators/operator-config.ts";
 
@@ -17,7 +15,7 @@ describe("OPERATORS", () => {
     expect(readOperatorConfig(JSON.stringify(CONFIG), "")).toEqual(READ);
   });
 
-  it("says whom access tokens are for, and which scopes are asked for", () => {
+  it("has the audience of access tokens, and the requested scopes", () => {
     const more = { audience: "api://tenantry", scopes: ["api://tenantry/.default"] };
     expect(readOperatorConfig({ ...CONFIG, ...more }, "")).toEqual({ ...READ, ...more });
   });

@@ -1,29 +1,27 @@
-// How often the operators' authorization server is asked for its keys, by whatever tokens, and how long they are good.
-
 import { beforeEach, expect, it } from "vitest";
 import { createOperatorKeys, type OperatorKeys } from "../../../src/login/operators/operator-keys.ts";
 
 const ISSUER = "https://login.example.com";
 
 let now = 0;
-let asked: string[] = [];
+let requests: string[] = [];
 let failed: unknown[] = [];
 /** What the server does next. */
 let answer: () => Promise<{ keys: [] }> = async () => ({ keys: [] });
 let keysOf: OperatorKeys;
 
-const ground = { env: {}, onError: (error: unknown) => failed.push(error) };
-const held = () => keysOf(ISSUER, ground, false);
-const newer = () => keysOf(ISSUER, ground, true);
+const context = { env: {}, onError: (error: unknown) => failed.push(error) };
+const held = () => keysOf(ISSUER, context, false);
+const newer = () => keysOf(ISSUER, context, true);
 
 beforeEach(() => {
   now = Date.UTC(2026, 10, 22);
-  asked = [];
+  requests = [];
   failed = [];
   answer = async () => ({ keys: [] });
   keysOf = createOperatorKeys(
     (issuer) => {
-      asked.push(issuer);
+      requests.push(issuer);
       return answer();
     },
     () => now,
@@ -35,10 +33,10 @@ it("the issuer's keys are read once in ten minutes", async () => {
   expect(first).toBeDefined();
   now += 599_999;
   expect(await held()).toBe(first);
-  expect(asked).toEqual([ISSUER]);
+  expect(requests).toEqual([ISSUER]);
   now += 1;
   expect(await held()).not.toBe(first);
-  expect(asked).toHaveLength(2);
+  expect(requests).toHaveLength(2);
 });
 
 it("the issuer's keys are read at once for a token that none of them signed, at most every ten seconds", async () => {
@@ -46,21 +44,21 @@ it("the issuer's keys are read at once for a token that none of them signed, at 
   now += 10_000;
   const next = await newer();
   for (let at = 0; at < 100; at += 1) expect(await newer()).toBe(next);
-  expect(asked).toHaveLength(2);
+  expect(requests).toHaveLength(2);
   now += 9_999;
   await newer();
-  expect(asked).toHaveLength(2);
+  expect(requests).toHaveLength(2);
   now += 1;
   expect(await newer()).not.toBe(next);
 });
 
-it("the issuer's keys are read once for all who come at the same time", async () => {
+it("the issuer's keys are read once for concurrent requests", async () => {
   const all = await Promise.all(Array.from({ length: 20 }, held));
   expect(all.every((keys) => keys !== undefined && keys === all[0])).toBe(true);
-  expect(asked).toHaveLength(1);
+  expect(requests).toHaveLength(1);
 });
 
-it("the keys that are there serve while they are read anew", async () => {
+it("cached keys are used while they are refreshed", async () => {
   const first = await held();
   now += 600_000;
   let settle = () => {};
@@ -91,8 +89,8 @@ it("the last good keys serve for a day while the server cannot be read, and none
 
 it("keys of one server are not used for another", async () => {
   await held();
-  await keysOf("https://other.example.com", ground, false);
-  expect(asked).toEqual([ISSUER, "https://other.example.com"]);
+  await keysOf("https://other.example.com", context, false);
+  expect(requests).toEqual([ISSUER, "https://other.example.com"]);
 });
 
 it("a token of newer keys is not known while the server cannot be read", async () => {
@@ -111,7 +109,7 @@ it("the issuer's keys are read again after a clock that was ahead by hours", asy
   await held();
   now -= 18_000_000;
   await held();
-  expect(asked).toHaveLength(2);
+  expect(requests).toHaveLength(2);
   await newer();
-  expect(asked).toHaveLength(2);
+  expect(requests).toHaveLength(2);
 });

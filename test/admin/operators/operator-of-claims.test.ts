@@ -1,5 +1,3 @@
-// What the claims of a token make of its bearer, where it takes several of them to say it.
-
 import { describe, expect, it } from "vitest";
 import { readOperatorConfig, type OperatorConfig } from "../../../src/login/operators/operator-config.ts";
 import { operatorFromClaims } from "../../../src/login/operators/operator-from-claims.ts";
@@ -17,7 +15,7 @@ function operatorOf(claims: object, claim: string, roles: object) {
 describe("an address", () => {
   const roles = { "alice@example.com": "owner" };
 
-  it("gives a role, unless its server says that nobody has looked whose it is", () => {
+  it("gives a role, unless its server calls it unverified", () => {
     const email = "alice@example.com";
     for (const isVerified of [true, undefined]) {
       const claims = { email, email_verified: isVerified };
@@ -34,7 +32,7 @@ describe("several values", () => {
   const roles = { read: "auditor", work: "operator", all: "owner", a: ["acme", "shared"], b: ["beta", "shared"] };
   const of = (...groups: string[]) => operatorOf({ groups }, "groups", roles);
 
-  it("give the widest role, in whichever order they stand", () => {
+  it("give the widest role, in any order", () => {
     expect(of("read", "work")).toMatchObject({ role: "operator", tenants: null });
     expect(of("work", "read", "all", "a")).toMatchObject({ role: "owner", tenants: null });
     expect(of("a", "read")).toMatchObject({ role: "auditor", tenants: null });
@@ -44,7 +42,7 @@ describe("several values", () => {
     expect(of("a", "b", "a")).toMatchObject({ role: "tenant-admin", tenants: ["acme", "shared", "beta"] });
   });
 
-  it("that name a tenant like a role give nobody that role", () => {
+  it("that name a tenant like a role do not give that role", () => {
     const named = { mine: ["owner", "operator"] };
     const found = operatorOf({ groups: ["mine"] }, "groups", named);
     expect(found).toMatchObject({ role: "tenant-admin", tenants: ["owner", "operator"] });

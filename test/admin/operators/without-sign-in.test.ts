@@ -1,5 +1,4 @@
-// A Worker at which operators have tokens of the platform's own alone: nothing tells anybody to sign in elsewhere, and whoever
-// configured it wrongly is told why, in the log.
+// A Worker without operator sign-in: only the platform's tokens are accepted.
 
 import { expect, it } from "vitest";
 import { login } from "../../../src/login/login-feature.ts";
@@ -19,7 +18,7 @@ async function ask(app: ReturnType<typeof appOf>, path: string, env: object = {}
 it.each([
   { what: "the feature", options: adminOptions, env: { OPERATORS: CONFIG } },
   { what: "the variable", options: withLogin, env: {} },
-])("without $what nobody is sent to an authorization server", async ({ options, env }) => {
+])("without $what no challenge names an authorization server", async ({ options, env }) => {
   const reply = await ask(appOf(options), "/admin/login", env);
   expect(reply).toMatchObject({
     status: 404,
@@ -28,7 +27,7 @@ it.each([
   expect((await ask(appOf(options), "/admin/v1/tenants", env)).status).toBe(401);
 });
 
-it("a mistake in the variable is in the log of an isolate, once, and is nobody's to read who has no business there", async () => {
+it("a mistake in the variable is logged once in an isolate, and not shown to callers", async () => {
   const logged: unknown[] = [];
   const app = appOf({ ...withLogin, onError: (error) => logged.push(error) });
   const env = { OPERATORS: { ...CONFIG, roles: { "secret-group": "boss" } } };
@@ -45,12 +44,12 @@ it("a mistake in the variable is in the log of an isolate, once, and is nobody's
   ]);
 });
 
-it("the variable may be a table or its JSON, and another text of it is read anew", async () => {
+it("the variable may be a table or its JSON, and a changed text is parsed again", async () => {
   const app = appOf(withLogin);
-  const said = { issuer: CONFIG.issuer, clientId: "x", scopes: ["openid", "email"] };
+  const claims = { issuer: CONFIG.issuer, clientId: "x", scopes: ["openid", "email"] };
   for (const env of [{ OPERATORS: CONFIG }, { OPERATORS: JSON.stringify(CONFIG) }]) {
-    expect(await ask(app, "/admin/login", env)).toEqual({ status: 200, body: said });
+    expect(await ask(app, "/admin/login", env)).toEqual({ status: 200, body: claims });
   }
   const env = { OPERATORS: { ...CONFIG, audience: "api://x" } };
-  expect((await ask(app, "/admin/login", env)).body).toEqual({ ...said, audience: "api://x" });
+  expect((await ask(app, "/admin/login", env)).body).toEqual({ ...claims, audience: "api://x" });
 });

@@ -1,5 +1,3 @@
-// Rolling a base document out to the tenants that extend it: by the server itself, step by step, with refusals named.
-
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -89,7 +87,7 @@ describe("the rollout of a base", () => {
     expect(await titlesOf(tenants)).toEqual(["new", "new", "old", "new"]);
   });
 
-  it("comes to a tenant that could not be reached, once it can", async () => {
+  it("reaches an unreachable tenant once it is back", async () => {
     const away = tenants[1] ?? "";
     const lost = () => Promise.reject(new Error("Network connection lost."));
     const back = await spoil(exports.TenantObject.getByName(away), lost);
@@ -104,7 +102,7 @@ describe("the rollout of a base", () => {
     expect(await titlesOf(tenants)).toEqual(tenants.map(() => "new"));
   });
 
-  it("goes on though whoever began a step, and the platform's object, are gone", async () => {
+  it("continues after the caller and the platform's object are gone", async () => {
     await put(base, NEXT);
     const version = versionOf(await begin(base));
     await rolloutsOf(env).nextPage(version);

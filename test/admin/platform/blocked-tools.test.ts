@@ -1,12 +1,10 @@
-// A tool that is blocked in every tenant, as the admin API shows it.
-
 import { describe, expect, it } from "vitest";
 import { ask, newTenant, waitForRollout, rules, type Answered } from "../../support/workerd/admin.ts";
 
 const itemsOf = <T>({ body }: Answered) => (body as { items: T[] }).items;
 
 describe("a blocked tool", () => {
-  it("is suspended in every tenant, in code or not, now and later, until it is let go", async () => {
+  it("is suspended in every tenant, in code or not, now and later, until it is unblocked", async () => {
     const shown = async (tenant: string) => itemsOf(await ask("GET", `/tenants/${tenant}/suspensions`));
     const early = await newTenant({ maxStalenessMs: 300 });
     const own = await ask("POST", `/tenants/${early}/suspensions`, {

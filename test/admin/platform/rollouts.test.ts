@@ -1,5 +1,3 @@
-// Rollouts of blocks: brought to every tenant's object by the platform's, which no client's request asks.
-
 import { createExecutionContext, evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { afterEach, describe, expect, it } from "vitest";
@@ -103,7 +101,7 @@ describe("a block", () => {
     expect(await call(id, "wipe")).toContain(CALLED);
   });
 
-  it("is told to open streams", async () => {
+  it("reaches open streams", async () => {
     const id = await tenantOf();
     const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } };
     const hello = { jsonrpc: "2.0", id: 0, method: "initialize", params };
@@ -117,7 +115,7 @@ describe("a block", () => {
     await stream.cancel();
   });
 
-  it("that is followed by its lift, or the other way round, ends as it was said last", async () => {
+  it("that is followed by its lift, or the other way round, ends in the last state", async () => {
     const id = await tenantOf();
     const first = await block();
     await over(await lift());
@@ -142,7 +140,7 @@ describe("a block", () => {
     expect(await call("rolled-asked-1", "wipe", asking)).toContain(CALLED);
   });
 
-  it("comes to tenants in code that were asked for before", async () => {
+  it("reaches tenants in code that were requested before", async () => {
     expect(await call("rolled-later", "wipe")).toContain(CALLED);
     expect(await call("rolled-asked-2", "wipe", asking)).toContain(CALLED);
     await over(await block());
@@ -173,7 +171,7 @@ describe("a block", () => {
     expect(await call(id, "wipe")).toContain(BLOCKED);
   });
 
-  it("names the tenants that cannot be reached, and comes to them when they can", async () => {
+  it("names unreachable tenants, and reaches them when they are back", async () => {
     const { id, object } = await servedTenant({ mode: "open", maxStalenessMs: LEASE_MS });
     const back = await spoil(object, (method) => (method === "policy.takeBlocks" ? lost() : undefined));
     const done = await block();
@@ -225,7 +223,7 @@ describe("a tenant whose object does not answer", () => {
     expect(await call(id, "see")).toContain('"text":"see"');
   });
 
-  it("is shown as on its way, and resumed by a newer resume, however late the suspension comes", async () => {
+  it("is shown as pending, and a newer resume wins however late the suspension arrives", async () => {
     const { id, object } = await servedTenant({ mode: "open", maxStalenessMs: LEASE_MS });
     await spoil(object, (method) => (method === "policy.suspend" ? lost() : undefined));
     const held = Promise.withResolvers<unknown>();
@@ -247,11 +245,11 @@ describe("a tenant whose object does not answer", () => {
     expect((await ask("GET", `/tenants/${id}/suspensions`)).body).toMatchObject({ items: [] });
   });
 
-  it("is not one that nobody knows", async () => {
+  it("is not reported as unknown", async () => {
     expect((await suspend("nobody-at-all")).status).toBe(404);
   });
 
-  it("serves nobody while it is away", async () => {
+  it("serves no request while it is away", async () => {
     const tenant = await servedTenant({ mode: "open", maxStalenessMs: LEASE_MS });
     await authorityAway(tenant);
     const answer = await sendTo(worker, tenant.id, { message: calling("see"), at: plain });

@@ -1,5 +1,3 @@
-// Applying documents: as a whole or not at all, by whom, on top of which bases, and when the answer comes.
-
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
@@ -273,7 +271,7 @@ describe("base documents", () => {
 });
 
 describe("hostnames", () => {
-  it("belong to one tenant; a claim of another's claims none", async () => {
+  it("belong to one tenant; a claim of a taken one claims none", async () => {
     const first = await newTenant({ hostnames: ["one.example", "two.example"] });
     const second = await newTenant();
     const taken = await apply(second, { mode: "open", hostnames: ["three.example", "two.example"] });
@@ -309,7 +307,7 @@ describe("hostnames", () => {
     expect((await ask("GET", `/tenants/${id}-new`)).status).toBe(404);
   });
 
-  it("that are the Worker's own since they were claimed stay, until they are taken away", async () => {
+  it("that became the Worker's own after the claim stay until they are removed", async () => {
     const hostname = `${crypto.randomUUID()}.workers.dev`;
     const id = await newTenant();
     await directoryOf(env, hostname).claimHostname(hostname, { id, created: null });
@@ -362,7 +360,7 @@ describe("when a write answers", () => {
     ["says something else", { title: "T", instructions: "I" }],
     ["adds a profile", { profiles: { p: { tools: { allow: ["add"] } } } }],
     ["configures a tool", { tools: { add: { config: 1 } } }],
-  ])("comes at once where it only %s, and tells from when on", async (_what, after) => {
+  ])("comes at once if it only %s, and says when it is in force", async (_what, after) => {
     const id = await newTenant({ maxStalenessMs: 2000 });
     await leaseOf(id);
     const document = { mode: "open", maxStalenessMs: 2000, ...after };

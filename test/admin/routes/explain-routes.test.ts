@@ -1,6 +1,3 @@
-// What `explain` answers about a tool, a prompt or a resource: which of its reasons decide for the caller that it was asked for,
-// and what cannot be known.
-
 import { describe, expect, it } from "vitest";
 import type { Explanation, Infer } from "../../../src/admin/contract.ts";
 import { ask, newTenant } from "../../support/workerd/admin.ts";
@@ -17,7 +14,7 @@ async function keyOf(id: string, json: object): Promise<string> {
 
 const PROFILES = { p: { tools: { allow: ["add", "wipe"], deny: ["wipe"] } } };
 
-describe("what explain answers", () => {
+describe("the answer of explain", () => {
   it("names the tool as the profile lists it, and why another is not listed", async () => {
     const id = await newTenant({
       profiles: { small: { tools: { deny: ["wipe"], rename: { add: { name: "sum" } } } } },
@@ -87,7 +84,7 @@ describe("what decides", () => {
     expect({ callable, decidedBy }).toEqual({ callable: false, decidedBy: [expect.stringContaining("Under repair")] });
   });
 
-  it("is of the key that it was asked for: its scopes, its profile", async () => {
+  it("is that of the given key: its scopes, its profile", async () => {
     const id = await newTenant({ mode: "key", scopes: { s: { tools: ["add"] } }, profiles: PROFILES });
     const key = await keyOf(id, { scopes: ["s"] });
     expect(await explained(id, "wipe", { key })).toMatchObject({ decidedBy: ["principal: no scope matches"] });
@@ -111,8 +108,8 @@ describe("what decides", () => {
   });
 });
 
-describe("what is not known", () => {
-  it("is what limits a caller who is not named, of whom nothing else is said", async () => {
+describe("an unknown", () => {
+  it("is the restriction of an unnamed caller", async () => {
     const id = await newTenant({ mode: "key" });
     const { visible, decidedBy, unknown, reasons, causes } = await explained(id, "add");
     expect(causes).toEqual([{ reason: "tenant: takes a key, and none is named", code: "key-required" }]);

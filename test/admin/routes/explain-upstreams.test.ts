@@ -1,6 +1,3 @@
-// Why a thing of an upstream is not there, as an operator asks who was woken at night: each reason is named, and nothing of
-// other upstreams stands beside it.
-
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -64,8 +61,8 @@ async function toolsOf(id: string): Promise<readonly string[]> {
 const TYPED = { "content-type": "application/json" };
 
 async function explain(id: string, name: string): Promise<Infer<typeof Explanation>> {
-  const asked = new URLSearchParams({ kind: "tools", name });
-  return (await send(`/admin/v1/tenants/${id}/explain?${asked}`, { method: "GET" })).json();
+  const query = new URLSearchParams({ kind: "tools", name });
+  return (await send(`/admin/v1/tenants/${id}/explain?${query}`, { method: "GET" })).json();
 }
 
 /** What is said of sources. */
@@ -146,8 +143,8 @@ describe("explain", () => {
       const of = ["away", "half", "off"].map(async (name) => {
         const path = `/admin/v1/tenants/${id}/upstreams/${name}`;
         const { state } = await (await send(path, { method: "GET" })).json<{ state: keyof typeof STATE_WORDS }>();
-        const [said = ""] = await sourcesIn(id, `${name}__x`);
-        return [STATE_WORDS[state], said.split(": ")[1]];
+        const [text = ""] = await sourcesIn(id, `${name}__x`);
+        return [STATE_WORDS[state], text.split(": ")[1]];
       });
       return Promise.all(of);
     };
@@ -158,7 +155,7 @@ describe("explain", () => {
     ]);
   });
 
-  it("says since when an upstream cannot be read whose tool is still listed", async () => {
+  it("says since when the upstream of a listed tool cannot be read", async () => {
     let isDown = false;
     const id = await tenantWith({ sums: { url: upstream([{ name: "add", inputSchema: OBJECT }], () => isDown) } });
     await expect.poll(() => toolsOf(id), { timeout: 10_000 }).toEqual(["sums__add"]);
@@ -173,12 +170,12 @@ describe("explain", () => {
   });
 });
 
-describe("an upstream that sends us on to another URL", () => {
+describe("an upstream that redirects to another URL", () => {
   const LOCATION = "https://user:pass-word@elsewhere.example.com:8443/private?token=t0ken#part";
   const TOLD = "the server sends us on to another URL (307)";
   const LEADS = `${TOLD}; it leads to elsewhere.example.com:8443`;
 
-  it("is said to do so with the host to operators, and without to callers", async () => {
+  it("is shown with the host to operators, and without it to callers", async () => {
     let isMoved = false;
     const known = upstream([{ name: "add", inputSchema: OBJECT }], () => false);
     const url = upstreamAt((request) =>
@@ -210,12 +207,12 @@ describe("an upstream that sends us on to another URL", () => {
       params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "c", version: "1" } },
     };
     const call = { ...list, method: "tools/call", params: { name: "sums__add", arguments: {} } };
-    const said = async (message: object) => {
+    const answerOf = async (message: object) => {
       const answered = await send(`/mcp/${id}`, { method: "POST", headers: TYPED, body: JSON.stringify(message) });
       return answered.text();
     };
-    await expect.poll(() => said(list)).toContain(TOLD);
-    for (const message of [list, hello, call]) expect(await said(message)).not.toContain("elsewhere");
+    await expect.poll(() => answerOf(list)).toContain(TOLD);
+    for (const message of [list, hello, call]) expect(await answerOf(message)).not.toContain("elsewhere");
   });
 
   function sendsOn(): Response {

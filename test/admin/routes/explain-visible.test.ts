@@ -1,5 +1,3 @@
-// What `explain` says of a definition that its author shows to some callers only: by whom it was hidden, or that nobody is named.
-
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -59,7 +57,7 @@ describe.each(GUARDED)("explain of $kind/$name", (ask) => {
     expect(reasons.filter((reason) => reason.startsWith("code: visible"))).toEqual([]);
   });
 
-  it("says that it depends on who calls where nobody is named, and nobody else is let in", async () => {
+  it("depends on the caller if none is named, and hides it from others", async () => {
     const { reasons } = await explained("closed", ask);
     expect(reasons).toContain("code: visible decides, and no key is named");
     const { reasons: atLogin } = await explained("login", ask);
@@ -69,17 +67,17 @@ describe.each(GUARDED)("explain of $kind/$name", (ask) => {
 
 describe("explain for a user of the app that mounts the Worker", () => {
   const FOR_ANN = { kind: "tools", name: "for_ann" };
-  const asked = (about: object, ask: Record<string, string> = FOR_ANN, tenant = "closed") =>
-    explained(tenant, { ...ask, user: JSON.stringify({ tenant, ...about }) });
+  const ask = (about: object, query: Record<string, string> = FOR_ANN, tenant = "closed") =>
+    explained(tenant, { ...query, user: JSON.stringify({ tenant, ...about }) });
 
   it("asks visible, where their claims are named", async () => {
-    expect(await asked({ id: "ann", claims: {} })).toMatchObject({ visible: true, callable: true });
-    const { visible: isSeen, reasons } = await asked({ id: "bob", claims: {} });
+    expect(await ask({ id: "ann", claims: {} })).toMatchObject({ visible: true, callable: true });
+    const { visible: isSeen, reasons } = await ask({ id: "bob", claims: {} });
     expect({ isSeen, reasons }).toEqual({ isSeen: false, reasons: expect.arrayContaining(["code: visible hides it"]) });
   });
 
   it("says that visible decides, and that its answer is not known here, where they are not", async () => {
-    const { visible: isSeen, reasons } = await asked({ id: "ann" });
+    const { visible: isSeen, reasons } = await ask({ id: "ann" });
     expect(isSeen).toBe(false);
     expect(reasons).toContain("code: visible decides, and what the app says of them in claims is not known here");
   });
@@ -88,7 +86,7 @@ describe("explain for a user of the app that mounts the Worker", () => {
     ["of another tenant", { tenant: "openly", id: "ann" }, "app: is a user of the tenant openly"],
     ["whose time is over", { id: "ann", expires: 1 }, "app: what it said of them has ended"],
   ])("says why one %s is not let in", async (_who, about, why) => {
-    expect(await asked(about, { kind: "tools", name: "all" })).toMatchObject({
+    expect(await ask(about, { kind: "tools", name: "all" })).toMatchObject({
       visible: false,
       reasons: expect.arrayContaining([why]),
     });
@@ -106,8 +104,8 @@ describe("explain for a user of the app that mounts the Worker", () => {
   it("has their scopes and suspensions", async () => {
     await send("closed/suspensions", { kind: "principal", name: "app eve", note: "Unpaid" });
     const all = { kind: "tools", name: "all" };
-    expect((await asked({ id: "eve" }, all)).reasons).toContain("principal: suspended, Unpaid");
-    expect((await asked({ id: "ann", scopes: ["none"] }, all)).visible).toBe(false);
+    expect((await ask({ id: "eve" }, all)).reasons).toContain("principal: suspended, Unpaid");
+    expect((await ask({ id: "ann", scopes: ["none"] }, all)).visible).toBe(false);
   });
 
   it.each(["ann", "[]", '{"id":5}', '{"id":"ann","role":"x"}'])("refuses %s", async (user) => {
@@ -120,7 +118,7 @@ describe("explain for a user of the app that mounts the Worker", () => {
   });
 });
 
-it("explain says nothing of visible where a definition has none", async () => {
+it("explain omits `visible` for a definition without it", async () => {
   const { visible: isSeen, reasons } = await explained("openly", { kind: "tools", name: "all" });
   expect(isSeen).toBe(true);
   expect(reasons.join()).not.toContain("visible");

@@ -1,5 +1,3 @@
-// The routes for grants and login clients, where there are none and for whom they are.
-
 import { describe, expect, it } from "vitest";
 import { ask, newTenant, operator } from "../../support/workerd/admin.ts";
 

@@ -1,5 +1,3 @@
-// A tenant's limits as operators see and set them: which number holds, who said it, and who may raise which.
-
 import { describe, expect, it } from "vitest";
 import { LIMIT_NAMES, LIMITS, TENANT_LIMITS } from "../../../src/limits/limit-definitions.ts";
 import { ask, newTenant, operator, rules } from "../../support/workerd/admin.ts";
@@ -20,7 +18,7 @@ const set = (id: string, name: string, value: number, token?: string) =>
 const adminOf = async (id: string) => (await operator("tenant-admin", { tenants: [id] })).token;
 
 describe("the limits of a tenant", () => {
-  it("are all of the table, with their defaults where nobody said anything", async () => {
+  it("are all of the table, with their defaults", async () => {
     const { exact, items } = await limitsOf(await newTenant());
     expect(exact).toBe(false);
     expect(items.map(({ name }) => name)).toEqual(LIMIT_NAMES);
@@ -68,7 +66,7 @@ describe("the limits of a tenant", () => {
     ]);
   });
 
-  it("that no tenant can say are unknown here", async () => {
+  it("that a tenant cannot set are unknown here", async () => {
     expect((await set(await newTenant(), "addressRefusals", 5)).status).toBe(422);
   });
 });
@@ -91,7 +89,7 @@ describe("an admin of the tenant", () => {
     expect(rules(done)).toContainEqual(["limits.keys", expect.stringContaining("only an operator may raise it")]);
   });
 
-  it("raises none above the default where nobody said anything", async () => {
+  it("raises none above the default if nothing is set", async () => {
     const id = await newTenant();
     const token = await adminOf(id);
     for (const name of PROTECTING.filter((one) => LIMITS[one].initial < LIMITS[one].most)) {

@@ -1,6 +1,3 @@
-// Resources through the admin API: bodies in and out as they are, conditions by which nobody's edit is lost, and refusals
-// that come before anything is stored.
-
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { AuditRow, ResourceAbout, Infer } from "../../../src/admin/contract.ts";
@@ -33,7 +30,7 @@ interface Putting extends Asking {
 }
 
 describe("writing a resource", () => {
-  it("stores the body and all that is said about it", async () => {
+  it("stores the body and its metadata", async () => {
     const id = await newTenant();
     const more =
       "&name=Plan&title=The%20plan&description=What%20we%20do&tag=x&tag=y&tag=x&audience=user&audience=assistant&priority=0.5";
@@ -108,7 +105,7 @@ describe("writing a resource", () => {
     expect((await ask("GET", at(id, "note:empty"))).text).toBe("");
   });
 
-  it("takes 25 MiB in a stream whose length nobody said, and not a byte more", async () => {
+  it("takes 25 MiB in a stream without a length, and not a byte more", async () => {
     const id = await newTenant();
     const stored = await put(id, "bin:large", streamOf(25 * MIB), { type: "application/octet-stream" });
     expect(stored.body).toMatchObject({ size: 25 * MIB, binary: true });
@@ -201,7 +198,7 @@ describe("a resource that breaks a rule", () => {
 });
 
 describe("conditions", () => {
-  it("let a writer through who knows what is there", async () => {
+  it("accept a writer who has the current version", async () => {
     const id = await newTenant();
     const { etag } = (await put(id, "note:a", "one")).body as About;
     const second = await put(id, "note:a", "two", { headers: { "if-match": `"other", ${etag}` } });
@@ -211,7 +208,7 @@ describe("conditions", () => {
     expect((await ask("GET", at(id, "note:a"))).text).toBe("two");
   });
 
-  it("tell a resource that was deleted and written anew from the first", async () => {
+  it("tell a deleted and recreated resource from the first", async () => {
     const id = await newTenant();
     const { etag } = (await put(id, "note:a", "one")).body as About;
     await ask("DELETE", at(id, "note:a"));

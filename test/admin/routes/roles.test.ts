@@ -1,5 +1,3 @@
-// Who may do what: every route against every role, tokens that end, and pages of other origins.
-
 import { describe, expect, it, vi } from "vitest";
 import { keyIdOf } from "../../../src/auth/api-key.ts";
 import type { Role, Infer } from "../../../src/admin/contract.ts";
@@ -117,7 +115,7 @@ describe("tokens", () => {
     expect((refused.body as { detail: string }).detail).toContain(detail);
   });
 
-  it("of an operator and keys of a tenant are told apart, and neither opens the other's door", async () => {
+  it("of an operator and keys of a tenant are distinct, and neither is accepted in place of the other", async () => {
     const { token } = await operator("owner");
     expect(token).toMatch(/^tno_/);
     expect([keyIdOf(token, "operator") !== undefined, keyIdOf(token)]).toEqual([true, undefined]);
@@ -217,7 +215,7 @@ describe("pages in browsers", () => {
     expect((await ask("GET", "/tenants/by-a-page")).status).toBe(404);
   });
 
-  it("of one that is may ask first, and read the answers", async () => {
+  it("of an allowed origin get a preflight answer, and read the answers", async () => {
     const preflight = new Request(`${ORIGIN}/admin/v1/tenants`, { method: "OPTIONS", headers: { origin: CONSOLE } });
     const may = await appOf().fetch(preflight, adminEnv);
     expect([may.status, may.headers.get("access-control-allow-methods")]).toEqual([204, "GET, POST, PUT, DELETE"]);

@@ -1,6 +1,3 @@
-// A tenant's secrets: sealed where they rest, shown by nothing, read by that tenant's tools alone, and gone from every
-// isolate when a replacement or deletion is acknowledged.
-
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { ChangeResult, Problem, Secret, Infer } from "../../../src/admin/contract.ts";
@@ -108,7 +105,7 @@ describe("a secret", () => {
     expect((rest.body as { items: unknown[] }).items).toHaveLength(1);
   });
 
-  it("wins over the Worker's secret for this tenant, which stands in again when it is deleted", async () => {
+  it("overrides the Worker's secret for this tenant, until it is deleted", async () => {
     const ofWorker = { [`${id.replaceAll("-", "_").toUpperCase()}__TOKEN`]: "of the Worker" };
     expect(await call(id, ofWorker)).toBe("of the Worker");
     await ask("PUT", `/tenants/${id}/secrets/TOKEN`, { json: { value: "own" }, env: ofWorker });
@@ -123,7 +120,7 @@ describe("a secret", () => {
     expect(await list("demo")).toHaveLength(1);
   });
 
-  it("is as large as 8 KiB of UTF-8, and comes back whole", async () => {
+  it("has at most 8 KiB of UTF-8, and is read whole", async () => {
     const value = `${"ü".repeat(4094)}🗝`;
     expect((await set(id, "TOKEN", value)).status).toBe(200);
     expect(await call(id)).toBe(value);
@@ -143,7 +140,7 @@ describe("a secret", () => {
     expect(rules(await set(id, name, "x"))).toEqual([422, ["name", rule]]);
   });
 
-  it("of a tenant that is not there is refused", async () => {
+  it("of an unknown tenant is refused", async () => {
     expect((await set("nobody", "TOKEN", "x")).status).toBe(404);
   });
 
@@ -157,7 +154,7 @@ describe("a secret", () => {
 });
 
 describe("a change", () => {
-  it("is acknowledged when no isolate that was told what was before can still use it", async () => {
+  it("is acknowledged when no isolate can use the old value", async () => {
     await set(id, "TOKEN", "old");
     expect(await call(id)).toBe("old");
     for (const change of [() => set(id, "TOKEN", "new"), () => ask("DELETE", `/tenants/${id}/secrets/TOKEN`)]) {
@@ -181,7 +178,7 @@ describe("a change", () => {
     expect(await late).toBe("old, then new");
   });
 
-  it("that adds a name answers at once and says from when on it is seen, and waits when asked to", async () => {
+  it("that adds a name answers at once with the time from which it applies, or waits with --wait", async () => {
     expect(await call(id)).toContain("no secret");
     const { body } = await set(id, "TOKEN", "x");
     expect(Date.parse((body as Done).effectiveAt ?? "")).not.toBeNaN();
@@ -189,7 +186,7 @@ describe("a change", () => {
     expect(await call(id)).toBe("x");
   });
 
-  it("that deletes what is not there changes nothing", async () => {
+  it("that deletes an unknown name changes nothing", async () => {
     const { revision } = (await ask("DELETE", `/tenants/${id}/secrets/NOTHING`)).body as Done;
     const again = (await ask("DELETE", `/tenants/${id}/secrets/NOTHING`)).body as Done;
     expect(again).toMatchObject({ revision, changed: false });

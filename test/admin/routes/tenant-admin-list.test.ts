@@ -1,5 +1,4 @@
-// A list of tenants for a tenant-admin asks each shard of the directory once, however many tenants the admin has: it asked for
-// each of 500 tenants, up to four times.
+// The list asked for each of 500 tenants, up to four times. It asks each shard of the directory once.
 
 import { exports } from "cloudflare:workers";
 import { expect, it } from "vitest";

@@ -1,5 +1,3 @@
-// Tenants as a whole: making them, finding them, and that their end leaves nothing.
-
 import { env, exports } from "cloudflare:workers";
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
@@ -92,7 +90,7 @@ describe("making a tenant", () => {
     expect((await directoryOf(env, "broken").lookup("broken")).entry).toBeNull();
   });
 
-  it("in a dry run says what would be made, and makes nothing", async () => {
+  it("in a dry run shows the tenant, and creates nothing", async () => {
     const json = { id: "supposed", document: { title: "T", limits: { keys: 1 }, hostnames: ["supposed.example"] } };
     const supposed = await ask("POST", "/tenants?dryRun=1", { json });
     expect([supposed.status, supposed.body]).toEqual([
@@ -216,7 +214,7 @@ describe("the end of a tenant", () => {
     expect(left).toEqual([[], null]);
   });
 
-  it("keeps nothing of a write that comes late", async () => {
+  it("keeps nothing of a late write", async () => {
     const id = await full();
     const created = await createdOf(id);
     const content = contentOf(id, created);
@@ -259,7 +257,7 @@ describe("the end of a tenant", () => {
       },
     ],
     ["empty", async (id: string) => [await policyOf(id).close(await createdOf(id)), await policyOf(id).erase()]],
-  ])("goes on where it was cut off: %s", async (_state, until) => {
+  ])("resumes after an interruption: %s", async (_state, until) => {
     const id = await full();
     const { entry } = await directoryOf(env, id).lookup(id);
     if (entry) await directoryOf(env, id).markDeleting(entry);

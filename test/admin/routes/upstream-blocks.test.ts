@@ -1,4 +1,4 @@
-// Tools of upstreams that are blocked in every tenant: at once, by the names under which tenants list them.
+// Blocks name tools of upstreams as tenants list them.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -45,7 +45,7 @@ async function tenantWith(url: string, id: string): Promise<string> {
   return tenant;
 }
 
-async function said(place: string, method: string, params: object, more = {}): Promise<string> {
+async function answerOf(place: string, method: string, params: object, more = {}): Promise<string> {
   const headers = {
     accept: "application/json, text/event-stream",
     "content-type": "application/json",
@@ -56,14 +56,14 @@ async function said(place: string, method: string, params: object, more = {}): P
   return (await worker.fetch(request, env, createExecutionContext())).text();
 }
 
-const callOf = (tenant: string, name: string) => said(`mcp/${tenant}`, "tools/call", { name, arguments: {} });
+const callOf = (tenant: string, name: string) => answerOf(`mcp/${tenant}`, "tools/call", { name, arguments: {} });
 
 function lift(name: string): void {
   onTestFinished(async () => void (await ask("DELETE", `/tools/${name}/block`)));
 }
 
 describe("a tool of an upstream that is blocked in every tenant", () => {
-  it("is called by nobody once that is said, by whichever way, until it is let go", async () => {
+  it("cannot be called from the acknowledgement on, by any endpoint, until it is unblocked", async () => {
     const called: string[] = [];
     const url = tracker(called);
     const [one, two] = await Promise.all([tenantWith(url, "tracker"), tenantWith(url, "tracker")]);
@@ -79,9 +79,9 @@ describe("a tool of an upstream that is blocked in every tenant", () => {
     for (const tenant of [one, two, later]) {
       expect(await callOf(tenant, "tracker__delete")).toContain("tracker__delete is suspended: broken into");
       const server = { server_id: "tracker" };
-      const bare = await said(`gateway/${tenant}`, "tools/call", { name: "delete", arguments: {} }, server);
+      const bare = await answerOf(`gateway/${tenant}`, "tools/call", { name: "delete", arguments: {} }, server);
       expect(bare).toContain("Unknown tool: delete");
-      const listed = await said(`mcp/${tenant}`, "tools/list", {});
+      const listed = await answerOf(`mcp/${tenant}`, "tools/list", {});
       expect([listed.includes('"tracker__delete"'), listed.includes("tracker__read")]).toEqual([false, true]);
     }
     expect(called).toEqual([]);

@@ -1,5 +1,3 @@
-// How operators see an upstream that refuses to be read: the HTTP status, the JSON-RPC error, and the words of the server.
-
 import { describe, expect, it } from "vitest";
 import { ask, newTenant } from "../../support/workerd/admin.ts";
 import { upstreamAt } from "../../support/workerd/upstreams.ts";

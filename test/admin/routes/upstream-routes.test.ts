@@ -1,6 +1,3 @@
-// The upstreams of a tenant as its operators meet them: written within bounds, looked at, tried and read on request, and
-// why a definition of theirs is not there.
-
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -120,7 +117,7 @@ describe("an upstream that is written", () => {
   });
 });
 
-describe("what a tenant's administrator writes", () => {
+describe("a write of a tenant's administrator", () => {
   const bounds = { hosts: ["mcp.partner.com", "*.vendor.com"], most: 2 };
   const at = (host: string) => ({ url: `https://${host}/mcp` });
 
@@ -210,8 +207,8 @@ describe("what a tenant's administrator writes", () => {
   });
 });
 
-describe("who reads and who acts", () => {
-  it("an auditor looks, and has nothing tried, read or written", async () => {
+describe("roles", () => {
+  it("an auditor reads, and can test, refresh or write nothing", async () => {
     const id = await newTenant();
     await write(id, "gone", { url: away() });
     const { token } = await operator("auditor");
@@ -317,7 +314,7 @@ describe("an upstream that an operator looks at", () => {
     expect(await test(id, "sums")).toMatchObject({ works: true });
   });
 
-  it("of a base or in nobody's document is told apart", async () => {
+  it("of a base and one in no document have different answers", async () => {
     await ask("PUT", "/bases/shared", { json: { upstreams: { theirs: { url: away() } } } });
     const id = await newTenant({ extends: ["shared"], upstreams: { ours: { url: away() } } });
     expect((await show(id, "theirs")).setBy).toBe("base");
@@ -348,7 +345,7 @@ describe("a refresh", () => {
     expect(JSON.stringify([done.body, await show(id, "up")])).not.toContain("hush");
   });
 
-  it("that comes while another one runs waits for that one", async () => {
+  it("during another one waits for that one", async () => {
     const id = await newTenant(SOON);
     // The upstream answers in another request of the runtime, which is not woken by promises of this one.
     const gate = { isHeld: true };
@@ -440,7 +437,7 @@ describe("why an upstream cannot be read, or not wholly, as codes", { timeout: 3
     expect((await refresh(id, "up")).upstream.causes).toEqual([{ code: "waiting" }]);
   });
 
-  it("say whose a URI is", async () => {
+  it("say which upstream has a URI", async () => {
     const uri = "note://both/1";
     const lists = () => {
       const text = { uri, name: "both" };
@@ -470,7 +467,7 @@ function grantAt(tokenUrl: string): object {
   return { kind: "client_credentials", tokenUrl, clientId: "client", clientSecret: "{{secret:SECRET}}" };
 }
 
-describe("a test of a server that says nothing", () => {
+describe("a test of a silent server", () => {
   it("ends when a call would", async () => {
     const id = await newTenant(SOON);
     await write(id, "up", { url: upstreamAt(() => new Promise<Response>(() => {})), timeoutMs: 200 });

@@ -1,5 +1,3 @@
-// What a tenant's administrator may write of `auth`: nothing, until an operator says which hosts issuers may be at.
-
 import { describe, expect, it } from "vitest";
 import { applyDocument } from "../../../src/admin/services/apply-document.ts";
 import { requireTenant } from "../../../src/admin/services/tenant-handle.ts";
@@ -85,13 +83,13 @@ describe("a tenant's administrator", () => {
     expect((await write(document("a.idp.com")))[0]).toBe(403);
   });
 
-  it("is bounded under the very record that is written over, in whichever way it is written", async () => {
+  it("is bounded under the record that is replaced, by every way of writing", async () => {
     const { id } = await tenantWith({ authBounds: HOSTS });
     const caller = { name: "ann", role: "tenant-admin" as const, tenants: [id] };
     const options = { ...adminOptions, features: [login()] };
-    const desk = { env: adminEnv, options, caller, request: new Request(`${ORIGIN}/admin/v1/x`) };
+    const context = { env: adminEnv, options, caller, request: new Request(`${ORIGIN}/admin/v1/x`) };
     const add = async (host: string, role: OperatorRole) => {
-      const who = { ...desk, caller: { ...caller, role } };
+      const who = { ...context, caller: { ...caller, role } };
       const edit = (own: TenantDocument) => ({ ...own, auth: { issuers: [at(host)] } });
       const how = { edit, ifMatch: null, dryRun: false, wait: "never", action: "apply" } as const;
       return applyDocument(who, await requireTenant(who, id), how);

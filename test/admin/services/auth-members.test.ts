@@ -1,4 +1,4 @@
-// Where `auth` can be kept, how it is explained, and when a change of it is acknowledged. Who may write it: auth-bounds.test.ts.
+// Who may write `auth` is in auth-bounds.test.ts.
 
 import { describe, expect, it } from "vitest";
 import { isWithdrawal } from "../../../src/admin/services/withdrawal.ts";
@@ -19,7 +19,7 @@ describe("auth in a tenant's document", () => {
     expect([status, (body as { errors: unknown }).errors]).toEqual([422, [{ field, rule: NEEDED }]]);
   });
 
-  it("in the mode mixed is explained as everybody sees it, where no key is named", async () => {
+  it("in the mode mixed is explained for an anonymous caller, if no key is named", async () => {
     const id = await newTenant();
     const app = appOf({ ...adminOptions, features: [login()] });
     const headers = { authorization: `Bearer ${adminEnv.ADMIN_TOKEN}`, "content-type": "application/json" };

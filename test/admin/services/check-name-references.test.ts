@@ -1,6 +1,3 @@
-// A name in a document that stands for nothing: refused where it is written, with the nearest one; never refused anew, never
-// where it can still become something, and only warned of where it is a pattern.
-
 import { describe, expect, it } from "vitest";
 import { checkNameReferences, knownNamesOf } from "../../../src/admin/services/check-name-references.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
@@ -53,7 +50,7 @@ describe("an exact name that matches nothing", () => {
     expect((await ask("GET", `/tenants/${id}`)).body).toMatchObject({ revision: 1 });
   });
 
-  it("is taken with a warning by who says so, and never refused anew", async () => {
+  it("is accepted with a warning if forced, and not refused again", async () => {
     const id = await newTenant();
     const document = { tools: { coming_soon: { enabled: false } }, scopes: { s: { tools: ["coming_soon"] } } };
     expect(warningsOf(await apply(id, document, "?unknownNames=1"))).toEqual([
@@ -96,7 +93,7 @@ describe("an exact name that matches nothing", () => {
   });
 });
 
-describe("what may become something", () => {
+describe("a name that may exist later", () => {
   it("is pending where an upstream of the tenant may list it, and warned of", async () => {
     const id = await newTenant();
     const upstreams = { up: { url: "https://up.example.com/mcp", enabled: false } };

@@ -1,5 +1,3 @@
-// A deleted tenant takes with it what its clients' sessions remembered, however many there are.
-
 import { createExecutionContext, runInDurableObject, waitOnExecutionContext } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
@@ -55,10 +53,10 @@ it("a deleted tenant leaves nothing in the sessions that remembered something", 
   await Promise.all(Array.from({ length: 3 }, () => subscribed(tenant)));
   const nonces = await registerOf(tenant).list(10);
   expect(nonces).toHaveLength(3);
-  const kept = storageKey(tenant, await createdOf(tenant));
-  expect(await Promise.all(nonces.map((nonce) => subscriptionsIn(kept, nonce)))).toEqual([1, 1, 1]);
+  const key = storageKey(tenant, await createdOf(tenant));
+  expect(await Promise.all(nonces.map((nonce) => subscriptionsIn(key, nonce)))).toEqual([1, 1, 1]);
   expect((await ask("DELETE", `/tenants/${tenant}`)).status).toBe(204);
-  expect(await Promise.all(nonces.map((nonce) => subscriptionsIn(kept, nonce)))).toEqual([0, 0, 0]);
+  expect(await Promise.all(nonces.map((nonce) => subscriptionsIn(key, nonce)))).toEqual([0, 0, 0]);
 });
 
 it("a session that remembers nothing is not registered with its tenant", async () => {
@@ -68,7 +66,7 @@ it("a session that remembers nothing is not registered with its tenant", async (
   expect(await registerOf(tenant).list(10)).toEqual([]);
 });
 
-it("a session that comes while the tenant is being deleted is refused", async () => {
+it("a new session during the tenant's deletion is refused", async () => {
   const tenant = await newTenant({ maxStalenessMs: 50 });
   const register = createRpcClient(oneTenant(tenant, await createdOf(tenant)), statefulSessionStore);
   expect(await register.register("nonce-before", Date.now() + 60_000, OWNERSHIP)).toBe(true);

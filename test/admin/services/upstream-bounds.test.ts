@@ -1,6 +1,3 @@
-// What a tenant's administrator may write of upstreams, in whichever way it is written: ports, older documents, bounds that
-// the Worker's author sets.
-
 import { describe, expect, it } from "vitest";
 import { applyDocument } from "../../../src/admin/services/apply-document.ts";
 import { requireTenant } from "../../../src/admin/services/tenant-handle.ts";
@@ -39,9 +36,9 @@ describe("an upstream that a tenant's administrator writes", () => {
   it("is bounded under the very record that is written over, whatever was looked at before", async () => {
     const id = await newTenant({ upstreamBounds: bounds });
     const caller = { name: "ann", role: "tenant-admin" as const, tenants: [id] };
-    const desk = { env: adminEnv, options: adminOptions, caller, request: new Request(`${ORIGIN}/admin/v1/x`) };
+    const context = { env: adminEnv, options: adminOptions, caller, request: new Request(`${ORIGIN}/admin/v1/x`) };
     const add = async (host: string, role: OperatorRole) => {
-      const who = { ...desk, caller: { ...caller, role } };
+      const who = { ...context, caller: { ...caller, role } };
       const edit = (own: TenantDocument) => ({ ...own, upstreams: { up: at(host) } });
       const how = { edit, ifMatch: null, dryRun: false, wait: "never", action: "apply" } as const;
       return applyDocument(who, await requireTenant(who, id), how);
@@ -60,12 +57,12 @@ describe("an upstream that a tenant's administrator writes", () => {
       const request = new Request(url, { method: "PUT", headers, body: JSON.stringify(at(host)) });
       return (await app.fetch(request, adminEnv)).status;
     };
-    const [bare, said] = [await newTenant(), await newTenant({ upstreamBounds: { hosts: ["a.com"], most: 1 } })];
-    const { token } = await operator("tenant-admin", { tenants: [bare, said] });
+    const [bare, text] = [await newTenant(), await newTenant({ upstreamBounds: { hosts: ["a.com"], most: 1 } })];
+    const { token } = await operator("tenant-admin", { tenants: [bare, text] });
     expect(await put(bare, "a.com", token)).toBe(403);
     expect(await put(bare, "mcp.partner.com", token)).toBe(200);
-    expect(await put(said, "mcp.partner.com", token)).toBe(403);
-    expect(await put(said, "a.com", token)).toBe(200);
+    expect(await put(text, "mcp.partner.com", token)).toBe(403);
+    expect(await put(text, "a.com", token)).toBe(200);
     expect(() => gateway({ bounds: { hosts: ["https://a.com"] } })).toThrow('bounds.hosts: "https://a.com"');
     expect(() => gateway({ bounds: { most: 51 } })).toThrow("bounds.most: 51");
   });

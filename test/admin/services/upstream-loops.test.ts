@@ -1,5 +1,3 @@
-// A tenant that is written as its own upstream: refused where the URL says so, in whichever way it is written.
-
 import { expect, it } from "vitest";
 import { ask, newTenant, ORIGIN, rules } from "../../support/workerd/admin.ts";
 
@@ -26,7 +24,7 @@ it("an upstream in a base is refused for the one tenant that it leads back to", 
   expect(rules(await ask("PUT", `/tenants/${shared}/document`, { json }))).toEqual(refused("shared"));
 });
 
-it("an upstream at another tenant, path or host is taken, and so is one that is switched off", async () => {
+it("an upstream at another tenant, path or host is accepted, and so is a disabled one", async () => {
   const id = await newTenant();
   for (const url of [`${ORIGIN}/mcp/${id}x`, `${ORIGIN}/other/${id}`, `https://elsewhere.example.net/mcp/${id}`]) {
     expect((await ask("PUT", `/tenants/${id}/upstreams/me`, { json: { url } })).status, url).toBe(200);

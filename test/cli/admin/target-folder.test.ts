@@ -62,7 +62,7 @@ test.each([
 
 test("files may share folders, and the same one may be asked for twice", () => {
   const target = new TargetFolder(ROOT);
-  for (const [said, path] of [
+  for (const [text, path] of [
     ["1", "a/b"],
     ["2", "A/c"],
     ["1", "a/b"],
@@ -70,7 +70,7 @@ test("files may share folders, and the same one may be asked for twice", () => {
     ["4", "x2"],
     ["5", "x\u00b2"],
   ]) {
-    expect(target.fileFor(said ?? "", path?.split("/") ?? [])).toBe(join(ROOT, path ?? ""));
+    expect(target.fileFor(text ?? "", path?.split("/") ?? [])).toBe(join(ROOT, path ?? ""));
   }
 });
 

@@ -126,14 +126,14 @@ profiles: { p: { resultBudget: { tokens: 5 } } }
   await writeFile(join(folder, "bad.yaml"), file);
   const { exit, stderr } = await cli.run([...args, "-f", "bad.yaml"]);
   expect(exit).toBe(1);
-  const said = [
+  const lines = [
     "upstreams.a.timeout (bad.yaml:4:5): is not known here: did you mean timeoutMs?",
     'upstreams.a.era (bad.yaml:5:5): expected string, received number: one of auto, 2025, 2026 (as a text: "2025")',
     "upstreams.b.c.uris.1 (bad.yaml:7:15): at least 1 character",
     "profiles.p.resultBudget.tokens (bad.yaml:8:34): at least 250",
   ];
   const [, rules = ""] = /^tenantry: The input breaks a rule: (.*)\n$/.exec(stderr) ?? [];
-  expect(rules.split("; ").toSorted()).toEqual(said.toSorted());
+  expect(rules.split("; ").toSorted()).toEqual(lines.toSorted());
 });
 
 test("a rule that a prompt in a file breaks is said with its place, a member that is missing with that of its mapping", async () => {
@@ -183,8 +183,8 @@ test("warnings of the server are printed under the changes", async () => {
     expect(stdout).toContain("  ! tools.x0: pending\n");
     expect(stdout).toContain("  ! and 1 more\n");
   }
-  const asked = admin.requests.filter((request) => request.includes("unknownNames=1"));
-  expect(asked).toEqual([
+  const requests = admin.requests.filter((request) => request.includes("unknownNames=1"));
+  expect(requests).toEqual([
     "POST /admin/v1/tenants?unknownNames=1",
     "PUT /admin/v1/tenants/acme/document?unknownNames=1",
   ]);

@@ -10,10 +10,10 @@ test("a folder that is no backup is refused with what writes one, and nothing is
   const folder = await mkdtemp(join(tmpdir(), "tenantry-restore-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const { admin, cli } = await commandLine();
-  let asked = 0;
-  admin.intercept = () => void asked++;
+  let requestCount = 0;
+  admin.intercept = () => void requestCount++;
   const { exit, stderr } = await cli.run(["restore", folder]);
-  expect([exit, asked]).toEqual([2, 0]);
+  expect([exit, requestCount]).toEqual([2, 0]);
   expect(stderr).toContain(
     "kept.json is not there: tenantry backup writes it; for a folder of export, tenantry apply -f",
   );

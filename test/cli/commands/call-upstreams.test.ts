@@ -1,7 +1,7 @@
 // What `tenantry call` says of the servers behind an endpoint: which of them is not there, and which of them an error is from.
 
 import { expect, test } from "vitest";
-import { NOTE_WRITE, said, toolEndpoint } from "./tool-endpoint.ts";
+import { NOTE_WRITE, textResult, toolEndpoint } from "./tool-endpoint.ts";
 
 const NOT_ALL = {
   tools: [NOTE_WRITE],
@@ -80,7 +80,7 @@ test("a name that its server has no more is not taken for one of another server"
 });
 
 test("a port that no request can leave for was never asked", async () => {
-  const { call } = await toolEndpoint(() => said("x"));
+  const { call } = await toolEndpoint(() => textResult("x"));
   const { exit, stderr } = await call(["http://127.0.0.1:1/mcp/demo"]);
   expect({ exit, stderr }).toEqual({
     exit: 6,

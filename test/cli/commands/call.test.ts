@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { CommandLine } from "../../support/command-line.ts";
 import { ScriptedServer } from "../../support/scripted-server.ts";
-import { NOTE_WRITE, said, toolEndpoint, type Json, type Sent } from "./tool-endpoint.ts";
+import { NOTE_WRITE, textResult, toolEndpoint, type Json, type Sent } from "./tool-endpoint.ts";
 
 test("a tool's text is printed, through the tenant's own endpoint", async () => {
-  const { call, sent } = await toolEndpoint(() => said("saved", "twice"));
+  const { call, sent } = await toolEndpoint(() => textResult("saved", "twice"));
   expect(await call(["demo", "note_write", "title=Hello"])).toEqual({ exit: 0, stdout: "saved\ntwice\n", stderr: "" });
   const { headers, params } = sent.at(-1) as Sent;
   expect(params["arguments"]).toEqual({ title: "Hello" });
@@ -18,7 +18,7 @@ test("a tool's text is printed, through the tenant's own endpoint", async () => 
 });
 
 test("the operator's token never goes to an MCP endpoint, the tenant's key does", async () => {
-  const { call, sent } = await toolEndpoint(() => said("x"));
+  const { call, sent } = await toolEndpoint(() => textResult("x"));
   await call(["demo/public", "note_write", "title=a"]);
   await call(["demo/public", "note_write", "title=a", "--key", "tnt_1"]);
   await call(["demo/public", "note_write", "title=a"], { env: { TENANTRY_KEY: "tnt_2" } });
@@ -27,7 +27,7 @@ test("the operator's token never goes to an MCP endpoint, the tenant's key does"
 });
 
 test("a key comes from a file, from stdin or the environment, and an option wins", async () => {
-  const { call, sent } = await toolEndpoint(() => said("x"));
+  const { call, sent } = await toolEndpoint(() => textResult("x"));
   const folder = await mkdtemp(join(tmpdir(), "tenantry-key-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const file = join(folder, "key.txt");
@@ -47,7 +47,7 @@ test.each([
   { args: ["--key-file", "-"], stdin: "two words", says: "--key-file: must be visible ASCII characters" },
   { args: ["--key", "hush hush"], says: "--key: must be visible ASCII characters" },
 ])("$args is a usage error, and no key is in it", async ({ args, stdin = "", says }) => {
-  const { call, sent } = await toolEndpoint(() => said("x"));
+  const { call, sent } = await toolEndpoint(() => textResult("x"));
   const { exit, stderr } = await call(["demo", ...args], { stdin });
   expect(exit).toBe(2);
   expect(stderr).toContain(says);
@@ -66,7 +66,7 @@ test.each([
   { pairs: ["title:=[1]", "unknown=1"], args: { title: [1], unknown: "1" } },
   { pairs: ["--json-args", '{"title":"a","stars":1}', "stars=2"], args: { title: "a", stars: 2 } },
 ])("$pairs become $args", async ({ pairs, args }) => {
-  const { call, sent } = await toolEndpoint(() => said("x"));
+  const { call, sent } = await toolEndpoint(() => textResult("x"));
   expect((await call(["demo", "note_write", ...pairs])).exit).toBe(0);
   expect(sent.at(-1)?.params["arguments"]).toEqual(args);
 });
@@ -76,20 +76,20 @@ test.each([
   { pairs: ["title:={"], says: "title: is not JSON" },
   { pairs: ["--json-args", "[]"], says: "--json-args: must be a JSON object" },
 ])("$pairs is a usage error", async ({ pairs, says }) => {
-  const { call } = await toolEndpoint(() => said("x"));
+  const { call } = await toolEndpoint(() => textResult("x"));
   const { exit, stderr } = await call(["demo", "note_write", ...pairs]);
   expect(exit).toBe(2);
   expect(stderr).toContain(says);
 });
 
 test("arguments that the schema mirrors into headers are mirrored, beyond ASCII as Base64", async () => {
-  const { call, sent } = await toolEndpoint(() => said("x"));
+  const { call, sent } = await toolEndpoint(() => textResult("x"));
   await call(["demo", "note_write", "region=Köln", 'deep:={"id":7}']);
   expect(sent.at(-1)?.headers).toMatchObject({ "mcp-param-region": "=?base64?S8O2bG4=?=", "mcp-param-deep-id": "7" });
 });
 
 test("a tool that reports an error ends with 1, its text still printed", async () => {
-  const { call } = await toolEndpoint(() => ({ ...said("title: must not be empty"), isError: true }));
+  const { call } = await toolEndpoint(() => ({ ...textResult("title: must not be empty"), isError: true }));
   expect(await call(["demo", "note_write", "title="])).toEqual({
     exit: 1,
     stdout: "title: must not be empty\n",
@@ -117,7 +117,7 @@ test("structured content is printed where there is no other, and --json prints t
 });
 
 test("a tool's text cannot steer a terminal, at once or from a pipe, and --raw keeps it as it is", async () => {
-  const { call } = await toolEndpoint(() => said("a\u001b[2Jb\n\tc"));
+  const { call } = await toolEndpoint(() => textResult("a\u001b[2Jb\n\tc"));
   expect((await call(["demo", "note_write"], { tty: true })).stdout).toBe("a\u241b[2Jb\n\tc\n");
   expect((await call(["demo", "note_write"])).stdout).toBe("a\u241b[2Jb\n\tc\n");
   expect((await call(["demo", "note_write", "--raw"], { tty: true })).stdout).toBe("a\u001b[2Jb\n\tc\n");
@@ -127,7 +127,7 @@ test("a stream's progress goes to stderr, its result to stdout", async () => {
   const progress = { progressToken: 1, progress: 1, total: 2, message: "half" };
   const { call } = await toolEndpoint(() => [
     { jsonrpc: "2.0", method: "notifications/progress", params: progress },
-    { jsonrpc: "2.0", id: "ID", result: said("grüß dich") },
+    { jsonrpc: "2.0", id: "ID", result: textResult("grüß dich") },
   ]);
   expect(await call(["demo", "note_write"])).toEqual({ exit: 0, stdout: "grüß dich\n", stderr: "1/2 half\n" });
 });
@@ -138,7 +138,7 @@ test("a stream that ends without an answer is unreachable", async () => {
 });
 
 test("`call` without a tool lists the tools with their arguments", async () => {
-  const { call } = await toolEndpoint(() => said("x"));
+  const { call } = await toolEndpoint(() => textResult("x"));
   const { stdout } = await call(["demo"]);
   expect(stdout).toBe(
     "TOOL        ARGUMENTS                                            DESCRIPTION\n" +
@@ -157,7 +157,7 @@ test("a tool that is not there is not found, with a guess at what was meant", as
 });
 
 test("an argument that the tool does not have is named, with the one that was meant", async () => {
-  const { call, sent } = await toolEndpoint(() => said("saved"));
+  const { call, sent } = await toolEndpoint(() => textResult("saved"));
   const { stdout, stderr } = await call(["demo", "note_write", "titel=Hello"]);
   // The server has the last word.
   expect(stdout).toBe("saved\n");
@@ -166,7 +166,7 @@ test("an argument that the tool does not have is named, with the one that was me
 });
 
 test("a tool that is listed no more but still callable is called", async () => {
-  const { call } = await toolEndpoint(() => said("old name, new tool"));
+  const { call } = await toolEndpoint(() => textResult("old name, new tool"));
   expect((await call(["demo", "old_write", "title=a"])).stdout).toBe("old name, new tool\n");
 });
 
@@ -181,7 +181,7 @@ test.each([
 
 test("a key that is missing or refused is said so", async () => {
   const { call, sent } = await toolEndpoint(
-    () => said("x"),
+    () => textResult("x"),
     (one) => {
       return one.headers.authorization === "Bearer good"
         ? undefined
@@ -224,7 +224,9 @@ const QUESTION = {
 };
 
 test("a tool that asks is answered at the terminal, and goes on where it was", async () => {
-  const { call, sent } = await toolEndpoint(({ params }) => ("requestState" in params ? said("deleted") : QUESTION));
+  const { call, sent } = await toolEndpoint(({ params }) =>
+    "requestState" in params ? textResult("deleted") : QUESTION,
+  );
   const { exit, stdout, stderr } = await call(["demo", "note_write"], { tty: true, stdin: "y\nbecause\n\n" });
   expect({ exit, stdout }).toEqual({ exit: 0, stdout: "deleted\n" });
   expect(stderr).toContain("Really?");
@@ -242,7 +244,7 @@ test("a field may have any name, and so may a question", async () => {
   const form = JSON.stringify({ ...params, requestedSchema: 0 }).replace('Schema":0', `Schema":${requestedSchema}`);
   const question = `{"resultType":"input_required","inputRequests":{"__proto__":{"method":"elicitation/create","params":${form}}}}`;
   const { call, sent } = await toolEndpoint(({ params: given }) =>
-    "inputResponses" in given ? said("done") : (JSON.parse(question) as Json),
+    "inputResponses" in given ? textResult("done") : (JSON.parse(question) as Json),
   );
   expect((await call(["demo", "note_write"], { tty: true, stdin: "mine\n" })).stdout).toBe("done\n");
   expect(JSON.stringify(sent.at(-1)?.params["inputResponses"])).toBe(
@@ -251,7 +253,7 @@ test("a field may have any name, and so may a question", async () => {
 });
 
 test(":decline, or the end of the input, declines the form, and the prompt says so", async () => {
-  const { call, sent } = await toolEndpoint(({ params }) => ("requestState" in params ? said("kept") : QUESTION));
+  const { call, sent } = await toolEndpoint(({ params }) => ("requestState" in params ? textResult("kept") : QUESTION));
   for (const stdin of [":decline\n", "y\n:decline\n", ""]) {
     const { stdout, stderr } = await call(["demo", "note_write"], { tty: true, stdin });
     expect(stdout).toBe("kept\n");
@@ -311,7 +313,7 @@ test.each([
     const params = { mode: "form", message: "Which?", requestedSchema };
     const question = { ...QUESTION, inputRequests: { form: { method: "elicitation/create", params } } };
     const { call, sent } = await toolEndpoint(({ params: given }) =>
-      "requestState" in given ? said("done") : question,
+      "requestState" in given ? textResult("done") : question,
     );
     const { stdout, stderr } = await call(["demo", "note_write"], { tty: true, stdin: `kept\n${wrong}\n${right}\n` });
     expect(stdout).toBe("done\n");
@@ -323,7 +325,7 @@ test.each([
 );
 
 test("the endpoint is told whether a person can be asked", async () => {
-  const { call, sent } = await toolEndpoint(() => said("x"));
+  const { call, sent } = await toolEndpoint(() => textResult("x"));
   await call(["demo", "note_write"]);
   await call(["demo", "note_write"], { tty: true });
   const capabilities = sent
@@ -343,7 +345,7 @@ test("a tool that asks without a terminal says where it can be answered", async 
 });
 
 test("any MCP endpoint can be named by its URL", async () => {
-  const { call, url } = await toolEndpoint(() => said("there"));
+  const { call, url } = await toolEndpoint(() => textResult("there"));
   expect((await call([`${url}/some/where`, "note_write"], { env: { TENANTRY_URL: "" } })).stdout).toBe("there\n");
   expect((await call(["no/such/form", "x"])).exit).toBe(2);
 });

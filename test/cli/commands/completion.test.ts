@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { commandLine, type CommandLine } from "../../support/command-line.ts";
 
-async function offered(cli: CommandLine, ...words: string[]): Promise<string[]> {
+async function completions(cli: CommandLine, ...words: string[]): Promise<string[]> {
   const { stdout } = await cli.run(["__complete", "--", ...words]);
   return stdout.split("\n").flatMap((line) => (line === "" ? [] : [line.split("\t")[0] ?? ""]));
 }
@@ -16,36 +16,36 @@ test("commands, subcommands, options, choices and tenants are offered where they
   const { admin, cli } = await commandLine();
   admin.addTenant("acme");
   admin.addTenant("globex");
-  const commands = await offered(cli, "re");
+  const commands = await completions(cli, "re");
   expect(commands).toContain("resume");
   expect(commands.filter((word) => !word.startsWith("re"))).toEqual([]);
-  expect(await offered(cli, "")).not.toContain("__complete");
-  expect(await offered(cli, "__")).toEqual([]);
-  expect(await offered(cli, "key", "")).toEqual(expect.arrayContaining(["create", "rotate"]));
-  expect(await offered(cli, "key", "create", "")).toEqual(["acme", "globex"]);
-  expect(await offered(cli, "call", "g")).toEqual(["globex"]);
-  expect(await offered(cli, "key", "create", "acme", "--sc")).toEqual(["--scope"]);
-  expect(await offered(cli, "tenant", "list", "--js")).toEqual(["--json"]);
-  expect(await offered(cli, "operator", "create", "x", "--role", "o")).toEqual(["owner", "operator"]);
-  expect(await offered(cli, "explain", "acme", "")).toContain("resource");
-  expect(await offered(cli, "tenant", "show", "--url", "")).toEqual([]);
-  expect(await offered(cli, "completion", "")).toContain("bash");
+  expect(await completions(cli, "")).not.toContain("__complete");
+  expect(await completions(cli, "__")).toEqual([]);
+  expect(await completions(cli, "key", "")).toEqual(expect.arrayContaining(["create", "rotate"]));
+  expect(await completions(cli, "key", "create", "")).toEqual(["acme", "globex"]);
+  expect(await completions(cli, "call", "g")).toEqual(["globex"]);
+  expect(await completions(cli, "key", "create", "acme", "--sc")).toEqual(["--scope"]);
+  expect(await completions(cli, "tenant", "list", "--js")).toEqual(["--json"]);
+  expect(await completions(cli, "operator", "create", "x", "--role", "o")).toEqual(["owner", "operator"]);
+  expect(await completions(cli, "explain", "acme", "")).toContain("resource");
+  expect(await completions(cli, "tenant", "show", "--url", "")).toEqual([]);
+  expect(await completions(cli, "completion", "")).toContain("bash");
 });
 
 test("the upstreams of the tenant before it are offered where one can stand", async () => {
   const { admin, cli } = await commandLine();
   const url = "https://mcp.example.com/mcp";
   admin.addTenant("acme", { upstreams: { tracker: { url }, Wiki_2: { url }, "a;b": { url } } });
-  expect(await offered(cli, "upstream", "show", "acme", "")).toEqual(["tracker", "Wiki_2"]);
-  expect(await offered(cli, "upstream", "show", "acme", "t")).toEqual(["tracker"]);
-  expect(await offered(cli, "upstream", "show", "nobody", "")).toEqual([]);
-  expect(await offered(cli, "upstream", "list", "acme", "")).toEqual([]);
+  expect(await completions(cli, "upstream", "show", "acme", "")).toEqual(["tracker", "Wiki_2"]);
+  expect(await completions(cli, "upstream", "show", "acme", "t")).toEqual(["tracker"]);
+  expect(await completions(cli, "upstream", "show", "nobody", "")).toEqual([]);
+  expect(await completions(cli, "upstream", "list", "acme", "")).toEqual([]);
 });
 
 test("a tenant's id is offered only where it is a valid name", async () => {
   const { admin, cli } = await commandLine();
   for (const id of ["acme", "a;reboot", "$(reboot)", "*", "a b", "a\nb"]) admin.addTenant(id);
-  expect(await offered(cli, "tenant", "show", "")).toEqual(["acme"]);
+  expect(await completions(cli, "tenant", "show", "")).toEqual(["acme"]);
 });
 
 test("no tenants are offered without a server", async () => {
@@ -69,7 +69,7 @@ test.each([
   const { exit, stdout } = await cli.run(["completion", script.shell]);
   expect(exit).toBe(0);
   for (const part of ["tenantry __complete --", script.defines, script.files]) expect(stdout).toContain(part);
-  expect(await offered(cli, "resource", "put", "acme", "som")).toEqual([]);
+  expect(await completions(cli, "resource", "put", "acme", "som")).toEqual([]);
 });
 
 test("a real bash completes with it", async () => {

@@ -16,28 +16,28 @@ const FAULT = {
 
 async function answering(items: readonly object[]) {
   const { admin, cli } = await commandLine();
-  const asked: string[] = [];
+  const requests: string[] = [];
   admin.intercept = ({ url }) => {
-    asked.push(url);
+    requests.push(url);
     return { json: { items } };
   };
-  return { cli, asked };
+  return { cli, requests };
 }
 
 test("an id that a client was told leads to the error, with its stack, and nothing of it steers the terminal", async () => {
-  const { cli, asked } = await answering([FAULT]);
+  const { cli, requests } = await answering([FAULT]);
   const { exit, stdout } = await cli.run(["errors", "8f3a2c71"]);
   expect(exit).toBe(0);
-  expect(asked.join()).toMatch(/\/admin\/v1\/errors\?.*requestId=8f3a2c71/);
+  expect(requests.join()).toMatch(/\/admin\/v1\/errors\?.*requestId=8f3a2c71/);
   for (const part of ["acme", "tools/call quote", "no such table", "at quote (worker.js:1:20)"])
     expect(stdout).toContain(part);
   expect(stdout).not.toContain("\u001b");
 });
 
 test("--tenant lists the last errors of a tenant", async () => {
-  const { cli, asked } = await answering([FAULT]);
+  const { cli, requests } = await answering([FAULT]);
   const { stdout } = await cli.run(["errors", "--tenant", "acme"]);
-  expect(asked.join()).toContain("/admin/v1/tenants/acme/errors");
+  expect(requests.join()).toContain("/admin/v1/tenants/acme/errors");
   expect(stdout).toMatch(/acme +tools\/call quote +Error: no such table +8f3a2c71/);
 });
 

@@ -25,14 +25,14 @@ test("a limit is set, and taken away again", async () => {
 test.each([
   ["toolCals", "there is no limit toolCals; did you mean toolCalls?"],
   ["bananas", "there is no limit bananas; limits are: toolCalls, dailyToolCalls"],
-])("%s is no limit, and what may be meant is said", async (name, said) => {
+])("%s is no limit, and what may be meant is said", async (name, text) => {
   const { admin, cli } = await commandLine();
   admin.addTenant("acme");
   admin.intercept = ({ method }) =>
     method === "GET" ? undefined : { status: 400, json: { type: "about:blank", title: "Invalid input", status: 400 } };
   for (const value of ["5", "default"]) {
     const { exit, stderr } = await cli.run(["limits", "acme", `${name}=${value}`]);
-    expect([exit, stderr]).toEqual([2, expect.stringContaining(said)]);
+    expect([exit, stderr]).toEqual([2, expect.stringContaining(text)]);
   }
 });
 

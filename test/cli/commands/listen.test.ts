@@ -19,14 +19,14 @@ function announce(exchange: Exchange, method: string, more: Json = {}): Exchange
   return exchange.event({ jsonrpc: "2.0", method: `notifications/${method}`, params: { _meta, ...more } });
 }
 
-function asked(exchange: Exchange): Json {
+function ask(exchange: Exchange): Json {
   expectOfficial("2026-07-28", exchange.message, { direction: "client" });
   return (exchange.message["params"] as Json)["notifications"] as Json;
 }
 
 function acknowledge(exchange: Exchange): Exchange {
   return announce(exchange.stream().raw("retry: 5\n"), "subscriptions/acknowledged", {
-    notifications: asked(exchange),
+    notifications: ask(exchange),
   });
 }
 
@@ -40,7 +40,7 @@ test.each([
 ])("watch $args asks for $filter", async ({ args, filter }) => {
   const { endpoint } = await watching([...args, "--key", "tnt_1"]);
   const exchange = await endpoint.next("subscriptions/listen");
-  expect(asked(exchange)).toEqual(filter);
+  expect(ask(exchange)).toEqual(filter);
   expect(exchange.headers).toMatchObject({ authorization: "Bearer tnt_1", "mcp-method": "subscriptions/listen" });
 });
 
@@ -51,7 +51,7 @@ test("each announcement is a line with its time", async () => {
   announce(exchange, "resources/updated", { uri: "note://\u001b[2J" });
   expect(await watch.line()).toMatch(/^\d\d:\d\d:\d\d {2}tools changed$/);
   expect(await watch.line()).toMatch(/ {2}note:\/\/\u241b\[2J changed$/);
-  await watch.said("Ctrl+C ends it.");
+  await watch.untilLogged("Ctrl+C ends it.");
   expect(await watch.interrupt()).toBe(130);
   await exchange.closed;
 });
@@ -69,7 +69,7 @@ test("a connection that breaks is made again, and stderr says so", async () => {
   const { endpoint, watch } = await watching();
   acknowledge(await endpoint.next("subscriptions/listen")).drop();
   const again = acknowledge(await endpoint.next("subscriptions/listen"));
-  await watch.said("listening again; what changed meanwhile is not known");
+  await watch.untilLogged("listening again; what changed meanwhile is not known");
   announce(again, "tools/list_changed");
   expect(await watch.line()).toContain("tools changed");
 });
@@ -79,7 +79,7 @@ test("a stream that the server ends in good order is opened again", async () => 
   const first = acknowledge(await endpoint.next("subscriptions/listen"));
   const result = { resultType: "complete", _meta: { [ID]: first.message["id"] } };
   first.event({ jsonrpc: "2.0", id: first.message["id"], result }).end();
-  await watch.said("the server ended the stream");
+  await watch.untilLogged("the server ended the stream");
   (await endpoint.next("subscriptions/listen")).refuse(503);
   const again = acknowledge(await endpoint.next("subscriptions/listen"));
   announce(again, "tools/list_changed");
@@ -90,7 +90,7 @@ test("watch says what the server does not announce", async () => {
   const { endpoint, watch } = await watching();
   const exchange = await endpoint.next("subscriptions/listen");
   announce(exchange.stream(), "subscriptions/acknowledged", { notifications: { toolsListChanged: true } });
-  await watch.said("not announced here: promptsListChanged, resourcesListChanged");
+  await watch.untilLogged("not announced here: promptsListChanged, resourcesListChanged");
 });
 
 test.each([

@@ -61,11 +61,11 @@ test("rollouts are listed, shown and stopped", async () => {
 
 test("a base is rolled out, and the command follows until it is in force", async () => {
   const { admin, cli } = await commandLine();
-  const asked: string[] = [];
+  const requests: string[] = [];
   admin.intercept = ({ method, url }) => {
-    asked.push(`${method} ${url}`);
+    requests.push(`${method} ${url}`);
     if (method === "POST") return { status: 202, json: { rollout: 7 } };
-    return { json: { ...ROLLOUT, state: asked.length < 3 ? "running" : "done" } };
+    return { json: { ...ROLLOUT, state: requests.length < 3 ? "running" : "done" } };
   };
   expect(await cli.run(["base", "rollout", "standard"])).toEqual({
     exit: 0,
@@ -73,7 +73,7 @@ test("a base is rolled out, and the command follows until it is in force", async
     stderr: "",
   });
   const follow = "GET /admin/v1/rollouts/7";
-  expect(asked).toEqual(["POST /admin/v1/bases/standard/rollout", follow, follow]);
+  expect(requests).toEqual(["POST /admin/v1/bases/standard/rollout", follow, follow]);
 });
 
 test("tenants that were not reached, or refuse a base, are named, and the command ends with 1", async () => {

@@ -1,5 +1,4 @@
-// Owns an MCP endpoint of 2026-07-28 with one tool, for tests of the command line: it answers and refuses as a test says.
-// Refuses messages that the official schema does not allow.
+// An MCP endpoint of 2026-07-28 with one tool, for tests of the command line: it answers and refuses as a test says.
 
 import type { IncomingHttpHeaders } from "node:http";
 import { text } from "node:stream/consumers";
@@ -75,7 +74,7 @@ export async function toolEndpoint(
   return { sent, call, url };
 }
 
-export const said = (...texts: string[]) => ({
+export const textResult = (...texts: string[]) => ({
   resultType: "complete",
   content: texts.map((one) => ({ type: "text", text: one })),
 });

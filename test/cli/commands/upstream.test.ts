@@ -143,7 +143,7 @@ describe("the flags of add", () => {
     enabled: false,
   };
 
-  const said = (options: readonly string[]) => ["upstream", "add", "acme", "billing", ...options];
+  const answerOf = (options: readonly string[]) => ["upstream", "add", "acme", "billing", ...options];
 
   test("say every member that a document may have beside the URL", () => {
     const isObject = (schema: object): schema is { properties: object } => "properties" in schema;
@@ -160,7 +160,7 @@ describe("the flags of add", () => {
   test("write the member that they say", async () => {
     const { admin, cli } = await commandLine();
     admin.addTenant("acme");
-    const { exit, stdout } = await cli.run(said(FLAGS));
+    const { exit, stdout } = await cli.run(answerOf(FLAGS));
     expect([exit, stdout]).toEqual([0, expect.stringContaining("billing of acme is added; it is switched off")]);
     expect(admin.tenants.get("acme")?.own.upstreams).toEqual({ billing: WRITTEN });
     // Nobody reads what is switched off.
@@ -177,7 +177,7 @@ describe("the flags of add", () => {
   ])("refuse %s before anything is sent", async (_what, options) => {
     const { admin, cli } = await commandLine();
     admin.addTenant("acme");
-    expect((await cli.run(said(options))).exit).toBe(2);
+    expect((await cli.run(answerOf(options))).exit).toBe(2);
     expect(admin.requests).toEqual([]);
   });
 });

@@ -22,20 +22,20 @@ const line = (tenant: string, name: string | null, calls: number, from = "2026-1
 
 async function serving(lines: readonly ReturnType<typeof line>[]) {
   const { admin, cli } = await commandLine();
-  const asked: string[] = [];
+  const requests: string[] = [];
   for (const { tenant } of lines) admin.addTenant(tenant);
   admin.intercept = ({ url }) => {
     const [, tenant] = /tenants\/(\w+)\/usage\/calls/.exec(url) ?? [];
     if (tenant === undefined) return undefined;
-    asked.push(url);
+    requests.push(url);
     const own = lines.filter((one) => one.tenant === tenant);
     return { body: Buffer.from(own.map((one) => `${JSON.stringify(one)}\n`).join("")) };
   };
-  return { cli, asked };
+  return { cli, requests };
 }
 
 test("the hours of a tenant are one row for each thing, the most called first", async () => {
-  const { cli, asked } = await serving([
+  const { cli, requests } = await serving([
     line("acme", "sub", 1),
     line("acme", "add", 2),
     line("acme", "add", 3, "later"),
@@ -46,26 +46,26 @@ test("the hours of a tenant are one row for each thing, the most called first", 
     expect.stringMatching(/^acme +tool +add +5 +2 +0 +20 +40/),
     expect.stringMatching(/^acme +tool +sub +1 /),
   ]);
-  expect(asked).toEqual([expect.stringContaining("by=hour&from=2026-11-21T00%3A00%3A00.000Z&open=1")]);
+  expect(requests).toEqual([expect.stringContaining("by=hour&from=2026-11-21T00%3A00%3A00.000Z&open=1")]);
 });
 
 test("--json prints the lines of every tenant as they came, and --closed asks for closed ones only", async () => {
-  const { cli, asked } = await serving([line("acme", "add", 2), line("beta", null, 3)]);
+  const { cli, requests } = await serving([line("acme", "add", 2), line("beta", null, 3)]);
   const { stdout } = await cli.run(["usage", "--json", "--by", "day", "--closed"]);
   const lines = stdout.trim().split("\n");
   expect(lines.map((text) => (JSON.parse(text) as { tenant: string }).tenant)).toEqual(["acme", "beta"]);
-  expect(asked.every((url) => url.includes("by=day&open=0"))).toBe(true);
+  expect(requests.every((url) => url.includes("by=day&open=0"))).toBe(true);
 });
 
 test("a unit of time that there is not, and an end before the beginning, are refused before anything is asked", async () => {
-  const { cli, asked } = await serving([line("acme", "add", 2)]);
+  const { cli, requests } = await serving([line("acme", "add", 2)]);
   expect(await cli.run(["usage", "--by", "week"])).toMatchObject({
     exit: 2,
     stderr: expect.stringContaining("hour or day"),
   });
   const turned = await cli.run(["usage", "--from", "2027-02-01", "--to", "2027-01-01"]);
   expect(turned).toMatchObject({ exit: 2, stderr: expect.stringContaining("is not before --to 2027-01-01") });
-  expect(asked).toEqual([]);
+  expect(requests).toEqual([]);
 });
 
 test("usage says that nothing was called", async () => {
@@ -79,9 +79,9 @@ test("usage TENANT shows what the tenant has, and names the commands for its lim
   const { admin, cli } = await commandLine();
   admin.addTenant("acme");
   const held = { resources: 12, resourceBytes: 3_250_000, keys: 2, suspensions: 1, limits: { resources: 500 } };
-  const asked: string[] = [];
+  const requests: string[] = [];
   admin.intercept = ({ url }) => {
-    asked.push(url);
+    requests.push(url);
     return { json: held };
   };
   const { exit, stdout, stderr } = await cli.run(["usage", "acme"]);
@@ -94,17 +94,17 @@ test("usage TENANT shows what the tenant has, and names the commands for its lim
   expect([exit, stderr]).toEqual([0, expect.stringMatching(/tenantry limits acme .* tenantry usage --tenant acme /)]);
   const json = await cli.run(["usage", "acme", "--json"]);
   expect([JSON.parse(json.stdout), json.stderr]).toEqual([held, ""]);
-  expect(asked).toEqual(["/admin/v1/tenants/acme/usage", "/admin/v1/tenants/acme/usage"]);
+  expect(requests).toEqual(["/admin/v1/tenants/acme/usage", "/admin/v1/tenants/acme/usage"]);
 });
 
 test.each([["--from", "7d"], ["--closed"], ["--by", "day"], ["--tenant", "beta"]])(
   "usage TENANT refuses %s, and says what was meant",
   async (...options) => {
-    const { cli, asked } = await serving([line("acme", "add", 2)]);
+    const { cli, requests } = await serving([line("acme", "add", 2)]);
     expect(await cli.run(["usage", "acme", ...options])).toMatchObject({
       exit: 2,
       stderr: expect.stringContaining("tenantry usage --tenant acme --from 7d"),
     });
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
   },
 );

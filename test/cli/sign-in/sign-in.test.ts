@@ -63,8 +63,8 @@ describe("tenantry login", () => {
       stdout: `Logged in to ${admin.url} as alice@example.com; kept in ${file}\n`,
     });
     expect(stderr).toContain(`Signing in to ${admin.url} with ${issuer.server.issuer}\n`);
-    const [asked, token] = issuer.asked;
-    expect(asked?.form).toEqual({
+    const [requests, token] = issuer.requests;
+    expect(requests?.form).toEqual({
       response_type: "code",
       client_id: "tenantry-cli",
       redirect_uri: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/callback$/) as string,
@@ -88,7 +88,7 @@ describe("tenantry login", () => {
     const audience = `${admin.url}/admin`;
     client = { ...client, audience, scopes: ["operate"] };
     expect((await login()).exit).toBe(0);
-    const [asked, token] = issuer.asked.map(({ form }) => form);
+    const [asked, token] = issuer.requests.map(({ form }) => form);
     expect([asked?.["resource"], asked?.["nonce"], token?.["resource"]]).toEqual([audience, undefined, audience]);
     expect(sent).toMatchObject([{ aud: audience }]);
   });
@@ -128,7 +128,7 @@ describe("tenantry login", () => {
     expect((await login()).stderr).toContain("has http://login.example.com, which is no https URL");
     const insecure = await cli.run(["login", "--browser", "--yes", "--url", "http://mcp.invalid"]);
     expect(insecure.exit).not.toBe(0);
-    expect(issuer.asked).toEqual([]);
+    expect(issuer.requests).toEqual([]);
   });
 
   test.each([
@@ -241,7 +241,7 @@ describe("a token that ends", () => {
     await writeFile(file, JSON.stringify({ ...config, signIns: { [admin.url]: signIn } }));
     return signIn;
   }
-  const tokenRequests = () => issuer.asked.filter(({ path }) => path === "/token");
+  const tokenRequests = () => issuer.requests.filter(({ path }) => path === "/token");
 
   test("is followed by the next one a minute before, and the refresh token by the next one", async () => {
     const { refreshToken: first, renews, expires } = await signedIn({});

@@ -149,7 +149,7 @@ test("garbage from a 2026 client is logged and not answered", async () => {
   client.send(claim(1, "server/discover"));
   await client.next();
   client.send("nonsense");
-  await client.said("a line is not JSON");
+  await client.untilLogged("a line is not JSON");
   expect(await client.end()).toEqual({ exit: 0, rest: [] });
 });
 
@@ -220,7 +220,7 @@ test("notifications and questions on a call's stream reach the client, its respo
   exchange.event(done(1)).end();
   expect(await client.next()).toEqual(done(1));
   client.send({ id: "q", result: { action: "accept" } });
-  await client.said('a response to "q", which nobody asks');
+  await client.untilLogged('a response to "q", which nobody asks');
   await client.end();
 });
 
@@ -377,7 +377,7 @@ test.each([
 ])("$args names $path of the server", async ({ args, path }) => {
   const origin = "http://127.0.0.1:1";
   const client = new StdioClient(["stdio", ...args, "--url", origin]);
-  await client.said(`serving ${origin}${path} on`);
+  await client.untilLogged(`serving ${origin}${path} on`);
   await client.end();
 });
 

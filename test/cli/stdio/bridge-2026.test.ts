@@ -107,7 +107,7 @@ test.each([
   const { client } = await connected((one) => one.result(listed(tool("bad", properties), REGIONAL)));
   client.send(claim(1, "tools/list"));
   expect(await client.next()).toEqual({ jsonrpc: "2.0", id: 1, result: listed(REGIONAL) });
-  await client.said("tool bad is left out");
+  await client.untilLogged("tool bad is left out");
   await client.end();
 });
 
@@ -195,7 +195,7 @@ test("a subscription whose connection breaks is made again, and all it may have 
   expect(await client.next()).toEqual(changed("resources/updated", { uri: "note://1" }));
   again.event(changed("tools/list_changed"));
   expect(await client.next()).toEqual(changed("tools/list_changed"));
-  await client.said("listening again in 0.005 s");
+  await client.untilLogged("listening again in 0.005 s");
   client.send({ method: "notifications/cancelled", params: { requestId: "l" } });
   await again.closed;
   expect(await client.end()).toEqual({ exit: 0, rest: [] });

@@ -19,7 +19,7 @@ import { SdkServer } from "../../support/sdk-server.ts";
 import { isRunning, MAIN, startV1, startV2 } from "../../support/official-stdio-clients.ts";
 
 const TOOLS = ["announce", "choose", "elicit", "hear", "poll", "progress", "roots", "sample"];
-const said = (value: unknown) => ({ content: [{ type: "text", text: JSON.stringify(value) }] });
+const textResult = (value: unknown) => ({ content: [{ type: "text", text: JSON.stringify(value) }] });
 
 function answeringV1(): ClientV1 {
   const capabilities = { elicitation: {}, sampling: {}, roots: {} };
@@ -41,13 +41,13 @@ test("the v1 client lists, calls, sees progress, and is asked for everything", a
   expect(tools.map(({ name }) => name).toSorted()).toEqual(TOOLS);
   const seen: number[] = [];
   const onprogress = ({ progress }: { progress: number }) => void seen.push(progress);
-  expect(await client.callTool({ name: "progress" }, undefined, { onprogress })).toEqual(said("done"));
+  expect(await client.callTool({ name: "progress" }, undefined, { onprogress })).toEqual(textResult("done"));
   expect(seen).toEqual([1, 2]);
-  expect(await client.callTool({ name: "elicit" })).toEqual(said({ action: "accept", content: { sure: true } }));
+  expect(await client.callTool({ name: "elicit" })).toEqual(textResult({ action: "accept", content: { sure: true } }));
   const answer = { model: "m", role: "assistant", content: { type: "text", text: "4" } };
   expect(JSON.parse(textOf(await client.callTool({ name: "sample" })))).toEqual(answer);
-  expect(await client.callTool({ name: "roots" })).toEqual(said({ roots: [{ uri: "file:///r" }] }));
-  expect(await client.callTool({ name: "poll" })).toEqual(said("polled"));
+  expect(await client.callTool({ name: "roots" })).toEqual(textResult({ roots: [{ uri: "file:///r" }] }));
+  expect(await client.callTool({ name: "poll" })).toEqual(textResult("polled"));
   expect(await client.callTool({ name: "nothing" })).toMatchObject({ isError: true });
   await expect(client.getPrompt({ name: "nothing" })).rejects.toThrow("Method not found");
   const [session] = server.sessions.keys();
@@ -67,7 +67,7 @@ test("the v1 client hears what a server says unasked, and does not notice that i
   const { faults } = await startV1([server.url], client);
   const [first] = server.sessions.keys();
   server.forget();
-  expect(await client.callTool({ name: "elicit" })).toEqual(said({ action: "accept", content: { sure: true } }));
+  expect(await client.callTool({ name: "elicit" })).toEqual(textResult({ action: "accept", content: { sure: true } }));
   expect([...server.sessions.keys()]).not.toEqual([first]);
   await client.callTool({ name: "announce" });
   await changed;
@@ -83,7 +83,7 @@ test("the v2 client falls back to 2025 by itself, and is asked too", async () =>
   client.setRequestHandler("elicitation/create", async () => ({ action: "decline" }));
   const { faults } = await startV2([server.url], client);
   expect(client.getNegotiatedProtocolVersion()).toBe("2025-11-25");
-  expect(await client.callTool({ name: "elicit", arguments: {} })).toMatchObject(said({ action: "decline" }));
+  expect(await client.callTool({ name: "elicit", arguments: {} })).toMatchObject(textResult({ action: "decline" }));
   expect(faults).toEqual([]);
 });
 

@@ -1,4 +1,4 @@
-// Owns driving the AI SDK's client, as an application that has tools from it.
+// Drives the AI SDK's client, as an application that has tools from it.
 
 import type { auth as Auth } from "@ai-sdk/mcp";
 import { drive, task, type Session } from "../session.ts";

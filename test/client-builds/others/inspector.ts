@@ -1,4 +1,4 @@
-// Owns driving the Inspector's command line: each step is a run of its own, whose answer is printed as JSON.
+// Drives the Inspector's command line: each step is a run of its own, whose answer is printed as JSON.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -23,16 +23,16 @@ async function run(
     env: { ...process.env, MCP_AUTO_OPEN_ENABLED: "true", MCP_INSPECTOR_SECRET_STORE: "file" },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const said: string[] = [];
+  const texts: string[] = [];
   createInterface({ input: child.stderr }).on("line", (line) => {
-    said.push(line);
+    texts.push(line);
     const [found] = /https?:\/\/\S+[?&]response_type=code\S*/.exec(line) ?? [];
     if (found !== undefined) void signIn?.(new URL(found));
   });
   const [answered] = await Promise.all([text(child.stdout), once(child, "exit")]);
   if (child.exitCode !== 0) {
     // What it says of its store of secrets is about this machine.
-    const lines = said.filter((line) => !line.startsWith("[mcp-inspector]"));
+    const lines = texts.filter((line) => !line.startsWith("[mcp-inspector]"));
     throw new Error(lines.join("\n") || answered);
   }
   return JSON.parse(answered);

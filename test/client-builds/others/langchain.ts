@@ -1,4 +1,4 @@
-// Owns driving LangChain's adapters, as an application that hands their tools to an agent.
+// Drives LangChain's adapters, as an application that hands their tools to an agent.
 
 import { MultiServerMCPClient } from "@langchain/mcp-adapters";
 import { auth } from "@modelcontextprotocol/sdk/client/auth.js";
@@ -7,10 +7,10 @@ import { loggingIn, type LoginStore } from "../login-store.ts";
 
 async function connect(url: string, key?: string, authProvider?: LoginStore): Promise<Session> {
   const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };
-  const heard = new Set<() => void>();
+  const listeners = new Set<() => void>();
   const client = new MultiServerMCPClient({
-    mcpServers: { notebook: { transport: "http", url, headers, authProvider: authProvider } },
-    onResourcesListChanged: () => heard.forEach((one) => one()),
+    mcpServers: { notebook: { transport: "http", url, headers, authProvider } },
+    onResourcesListChanged: () => listeners.forEach((one) => one()),
   });
   const tools = await client.getTools();
   return {
@@ -19,7 +19,7 @@ async function connect(url: string, key?: string, authProvider?: LoginStore): Pr
       tools.find(({ name }) => name === called)?.invoke(args) ?? Promise.reject(new Error(called)),
     read: (uri) => client.readResource("notebook", uri),
     prompt: async (name) => (await client.getClient("notebook"))?.getPrompt({ name }),
-    onChange: (one) => void heard.add(one),
+    onChange: (one) => void listeners.add(one),
     close: () => client.close(),
   };
 }

@@ -1,4 +1,4 @@
-// Owns driving Mastra's client, as an application that hands its tools to an agent.
+// Drives Mastra's client, as an application that hands its tools to an agent.
 
 import { MCPClient } from "@mastra/mcp";
 import { auth } from "@modelcontextprotocol/client";
@@ -12,7 +12,7 @@ async function connect(url: string, key?: string, authProvider?: LoginStore): Pr
   made += 1;
   const client = new MCPClient({
     id: `${task.build}-${made}`,
-    servers: { notebook: { url: new URL(url), requestInit: { headers }, authProvider: authProvider } },
+    servers: { notebook: { url: new URL(url), requestInit: { headers }, authProvider } },
   });
   const { tools, errors } = await client.listToolsWithErrors();
   if (errors["notebook"] !== undefined) throw new Error(errors["notebook"]);
@@ -21,7 +21,7 @@ async function connect(url: string, key?: string, authProvider?: LoginStore): Pr
     call: (name, args) => tools[`notebook_${name}`]?.execute?.(args, {}) ?? Promise.reject(new Error(name)),
     read: (uri) => client.resources.read("notebook", uri),
     prompt: (name) => client.prompts.get({ serverName: "notebook", name }),
-    onChange: (heard) => client.resources.onListChanged("notebook", heard),
+    onChange: (onNotification) => client.resources.onListChanged("notebook", onNotification),
     close: () => client.disconnect(),
   };
 }

@@ -1,4 +1,4 @@
-// Owns driving mcp-remote, as a client that only starts programs runs it: its errors are what it prints.
+// Drives mcp-remote, as a client that only starts programs runs it: its errors are what it prints.
 
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -19,9 +19,9 @@ async function connect(url: string, key?: string, signInWith?: string): Promise<
     env: { HOME: process.env["HOME"] ?? "", PATH: "" },
     stderr: "pipe",
   });
-  const said: string[] = [];
+  const lines: string[] = [];
   createInterface({ input: transport.stderr as Readable }).on("line", (line) => {
-    said.push(line);
+    lines.push(line);
     const [found] = /https?:\/\/\S+[?&]response_type=code\S*/.exec(line) ?? [];
     if (found === undefined || signInWith === undefined) return;
     const back = new URL(found).searchParams.get("redirect_uri") ?? "";
@@ -32,14 +32,14 @@ async function connect(url: string, key?: string, signInWith?: string): Promise<
     await client.connect(transport);
   } catch (error) {
     await client.close();
-    throw new Error(said.filter((line) => /error/i.test(line)).join("\n"), { cause: error });
+    throw new Error(lines.filter((line) => /error/i.test(line)).join("\n"), { cause: error });
   }
   return {
     list: async () => (await client.listTools()).tools.map(({ name }) => name),
     call: (name, args) => client.callTool({ name, arguments: args }),
     read: (uri) => client.readResource({ uri }),
     prompt: (name) => client.getPrompt({ name }),
-    onChange: (heard) => client.setNotificationHandler(ResourceListChangedNotificationSchema, heard),
+    onChange: (onNotification) => client.setNotificationHandler(ResourceListChangedNotificationSchema, onNotification),
     close: () => client.close(),
   };
 }

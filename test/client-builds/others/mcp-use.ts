@@ -1,4 +1,4 @@
-// Owns driving the client of mcp-use, by a session of one server.
+// Drives the client of mcp-use, by a session of one server.
 
 import { auth } from "@modelcontextprotocol/sdk/client/auth.js";
 import { MCPClient } from "mcp-use/client";
@@ -14,9 +14,9 @@ async function connect(url: string, key?: string, authProvider?: LoginStore): Pr
     call: (name, args) => session.callTool(name, args),
     read: (uri) => session.readResource(uri),
     prompt: (name) => session.getPrompt(name, {}),
-    onChange: (heard) =>
+    onChange: (onNotification) =>
       session.on("notification", ({ method }) => {
-        if (method === "notifications/resources/list_changed") heard();
+        if (method === "notifications/resources/list_changed") onNotification();
       }),
     close: () => client.closeAllSessions(),
   };

@@ -1,4 +1,4 @@
-// Owns driving the client of OpenAI's agents, as an agent has it for a server of tools.
+// Drives the client of OpenAI's agents, as an agent has it for a server of tools.
 
 import { auth } from "@modelcontextprotocol/client";
 import { MCPServerStreamableHttp } from "@openai/agents-core";

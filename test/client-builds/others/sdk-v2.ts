@@ -1,4 +1,4 @@
-// Owns driving a minor of the official SDK v2, in the era that the task names.
+// Drives a minor of the official SDK v2, in the era that the task names.
 
 import { drive, task, type Session } from "../session.ts";
 import { loggingIn, type LoginStore } from "../login-store.ts";
@@ -11,12 +11,12 @@ function transport(url: string, key?: string, authProvider?: LoginStore) {
 }
 
 async function connected(made: ReturnType<typeof transport>): Promise<Session> {
-  const heard = new Set<() => void>();
+  const listeners = new Set<() => void>();
   const client = new Client(
     { name: `build-${task.build}`, version: "1" },
     {
       versionNegotiation: { mode: task.era === "2026" ? { pin: "2026-07-28" } : "legacy" },
-      listChanged: { resources: { autoRefresh: false, onChanged: () => heard.forEach((one) => one()) } },
+      listChanged: { resources: { autoRefresh: false, onChanged: () => listeners.forEach((one) => one()) } },
     },
   );
   await client.connect(made);
@@ -25,7 +25,7 @@ async function connected(made: ReturnType<typeof transport>): Promise<Session> {
     call: (name, args) => client.callTool({ name, arguments: args }),
     read: (uri) => client.readResource({ uri }),
     prompt: (name) => client.getPrompt({ name }),
-    onChange: (one) => void heard.add(one),
+    onChange: (one) => void listeners.add(one),
     close: () => client.close(),
   };
 }

@@ -1,4 +1,4 @@
-// Owns driving a minor of the official SDK v1: by Streamable HTTP, and those before 1.10 by HTTP+SSE, which is all they have.
+// Drives a minor of the official SDK v1: by Streamable HTTP, and those before 1.10 by HTTP+SSE, which is all they have.
 
 import { drive, task, type Session } from "../session.ts";
 import { loggingIn, type LoginStore } from "../login-store.ts";
@@ -33,7 +33,7 @@ async function connected(made: ReturnType<typeof transport>): Promise<Session> {
     call: (name, args) => client.callTool({ name, arguments: args }),
     read: (uri) => client.readResource({ uri }),
     prompt: (name) => client.getPrompt({ name }),
-    onChange: (heard) => client.setNotificationHandler(ResourceListChangedNotificationSchema, heard),
+    onChange: (onNotification) => client.setNotificationHandler(ResourceListChangedNotificationSchema, onNotification),
     close: () => client.close(),
   };
 }

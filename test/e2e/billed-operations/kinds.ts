@@ -1,5 +1,5 @@
-// Owns the kinds of requests whose costs are counted: each in a tenant of its own, and what has to be there before. What is
-// not written here is counted nowhere. Refuses to count.
+// The kinds of requests whose costs are counted: each in a tenant of its own, and what has to be there before. What is
+// not written here is counted nowhere.
 
 import { openEvents, type EventReader } from "../../support/event-reader.ts";
 import { HOUR_MS, type BilledWorkers } from "./worker-pair-with-bills.ts";
@@ -18,7 +18,7 @@ const TEXT = "A text about otters, owls and an old oak. ".repeat(20);
 const SEARCH = { name: "lab_list", arguments: { prefix: "lab://nothing" } };
 const ECHO = { name: "lab_echo", arguments: { a: 1 } };
 
-export interface Ground {
+export interface Context {
   readonly workers: BilledWorkers;
   readonly upstream: Upstream;
 }
@@ -40,7 +40,7 @@ export interface Kind {
   scene(place: Place): Promise<Scene>;
 }
 
-export interface Place extends Ground {
+export interface Place extends Context {
   readonly tenant: string;
   readonly url: string;
   readonly admin: (method: string, path: string, json?: unknown) => Promise<Json>;
@@ -51,8 +51,8 @@ const OPEN = { mode: "open", maxStalenessMs: LEASE_MS };
 const make = ({ admin, tenant }: Place, document: Json = {}) =>
   admin("POST", "/tenants", { id: tenant, document: { ...OPEN, ...document } });
 
-const ok = async (asked: Promise<{ readonly error: unknown; readonly result: Json; readonly text: string }>) => {
-  const { error, result, text } = await asked;
+const ok = async (question: Promise<{ readonly error: unknown; readonly result: Json; readonly text: string }>) => {
+  const { error, result, text } = await question;
   if (error !== undefined || result["isError"] === true) throw new Error(`refused: ${text}`);
 };
 

@@ -1,5 +1,5 @@
-// Owns two Workers of which each request has its bill: what it costs at once, and what alarms cost because of it within an hour
-// after it, or another time. Refuses to judge what a bill says.
+// Two Workers of which each request has its bill: what it costs at once, and what alarms cost because of it within an
+// hour after it, or another time.
 
 import { setTimeout as wait } from "node:timers/promises";
 import type { Bill } from "../../../scripts/costs/billed.ts";
@@ -10,7 +10,7 @@ const QUIET_MS = 80;
 const MAX_LOOKS = 200;
 export const HOUR_MS = 3_600_000;
 
-interface Said {
+interface RecordedAnswer {
   readonly bill: Required<Bill>;
   readonly steps: readonly string[];
   readonly underWay: number;
@@ -41,10 +41,10 @@ export interface BilledWorkers extends Pick<WorkerPair, "one" | "two" | "stop"> 
 export async function startBilledWorkers(): Promise<BilledWorkers> {
   const vars = { OUTBOUND_LOCAL: "http://127.0.0.1", SECRETS_KEY: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8" };
   const workers = await startWorkerPair(vars, undefined, false, { entry: "billed-worker" });
-  const say = async (origin: string, change: object = {}): Promise<Said> => {
+  const say = async (origin: string, change: object = {}): Promise<RecordedAnswer> => {
     const response = await fetch(`${origin}/__bill`, { method: "POST", body: JSON.stringify(change) });
     if (!response.ok) throw new Error(await response.text());
-    return (await response.json()) as Said;
+    return (await response.json()) as RecordedAnswer;
   };
   const both = (change: object = {}) => Promise.all(workers.both.map(({ origin }) => say(origin, change)));
   const warm = async () => {

@@ -1,9 +1,9 @@
-// Owns hearing every answer that clients of a test get, whichever client it is: status, errors of ours in the body, and how long it
-// took. Each request gets an id, under which the Worker writes down what failed meanwhile. Refuses to judge, or to change anything.
+// Hears every answer that clients of a test get, whichever client it is: status, errors of ours in the body, and how
+// long it took. Each request gets an id, under which the Worker writes down what failed meanwhile.
 
 import { encodeHeader, type Json } from "../../support/mcp-client.ts";
 
-export interface Heard {
+export interface ObservedAnswer {
   readonly id: string;
   readonly origin: string;
   /** `2025 tools/call lab_echo`, `admin PUT document`, `gateway tools/call`. */
@@ -24,7 +24,7 @@ const FAULTS = /"code":-32603[^}]*|"isError":true/;
 const LOOKED_AT = 65_536;
 
 /** Calls `hear` for every answer from one of these origins, when it has ended. Gives what ends that. */
-export function hearAnswers(isOurs: (origin: string) => boolean, hear: (heard: Heard) => void): () => void {
+export function hearAnswers(isOurs: (origin: string) => boolean, hear: (answer: ObservedAnswer) => void): () => void {
   const plain = globalThis.fetch;
   let last = 0;
   globalThis.fetch = async (input, init) => {

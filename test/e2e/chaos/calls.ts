@@ -1,5 +1,5 @@
-// Owns the check of plain calls of both eras: what a tool stored is there when its answer came, progress comes in order and once,
-// sessions are there until they are ended, and not after.
+// The check of plain calls of both eras: what a tool stored is there when its answer came, progress comes in order and
+// once, sessions are there until they are ended, and not after.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { makeTenant, type Check, type Played, type Scene } from "../jitter/check.ts";
@@ -45,9 +45,9 @@ const isDone = (reply: Reply | undefined) =>
   reply.result["isError"] !== true;
 
 /** Until there is a client: in era 2025 a session, at either Worker. */
-async function connect({ scene: { world, tag }, draws, at }: Load): Promise<Client> {
+async function connect({ scene: { workers, tag }, draws, at }: Load): Promise<Client> {
   for (;;) {
-    const url = `${world.origin(draws.below(2))}/mcp/${tag}`;
+    const url = `${workers.origin(draws.below(2))}/mcp/${tag}`;
     const client =
       at % 2 === 0 ? client2026(url, {}, { progressToken: "token" }) : await client2025(url).catch(() => undefined);
     if (client) return client;
@@ -84,10 +84,11 @@ async function steps(load: Load, client: Client): Promise<void> {
   const params = { name: "lab_steps", arguments: { steps: STEPS, everyMs: 20 }, _meta: { progressToken } };
   const reply = await client.request("tools/call", params).catch(() => undefined);
   if (!reply || !isDone(reply)) return;
-  const told = reply.messages
+  const notifications = reply.messages
     .filter(({ method }) => method === "notifications/progress")
     .map(({ params: of }) => (of as Json)["progress"]);
-  if (told.join() !== "1,2,3,4,5") load.violations.push(`${client.era}: of five steps came ${told.join()}`);
+  if (notifications.join() !== "1,2,3,4,5")
+    load.violations.push(`${client.era}: of five steps came ${notifications.join()}`);
   if (textOf(reply) !== "5 steps") load.violations.push(`${client.era}: five steps ended with ${textOf(reply)}`);
 }
 
@@ -102,7 +103,7 @@ async function read(load: Load, client: Client): Promise<void> {
 async function renew(load: Load, client: Client): Promise<Client> {
   const { scene, draws, at } = load;
   if (client.era === "2026") return client;
-  const url = `${scene.world.origin(draws.below(2))}/mcp/${scene.tag}`;
+  const url = `${scene.workers.origin(draws.below(2))}/mcp/${scene.tag}`;
   await client.request("logging/setLevel", { level: "warning" }).catch(() => {});
   const answer = await fetch(url, { method: "DELETE", headers: client.headers }).catch(() => undefined);
   await answer?.text();
@@ -130,10 +131,10 @@ async function act(load: Load): Promise<void> {
   }
 }
 
-async function judge({ scene: { world, tag }, written, violations }: Load): Promise<void> {
+async function judge({ scene: { workers, tag }, written, violations }: Load): Promise<void> {
   for (const [uri, values] of written) {
     const path = `/tenants/${tag}/resources/content?uri=${encodeURIComponent(uri)}`;
-    const { status, text } = await world.insist("GET", path);
+    const { status, text } = await workers.insist("GET", path);
     const is = status === 404 ? ABSENT : text;
     if (!values.includes(is)) violations.push(`${uri} is ${status} ${text} in the end, of ${values.join()}`);
   }

@@ -1,9 +1,9 @@
-// Owns the check of what operators do: what was acknowledged is so in the end, what was not is so or as it was, and reading is
-// never refused.
+// The check of what operators do: what was acknowledged is so in the end, what was not is so or as it was, and reading
+// is never refused.
 
 import { json, makeTenant, OPEN, type Check, type Played, type Scene } from "../jitter/check.ts";
 import type { Draws } from "../jitter/draws.ts";
-import { isUnknown, type Answer } from "../jitter/world.ts";
+import { isUnknown, type Answer } from "../jitter/unreliable-workers.ts";
 import { sized } from "../../support/tier.ts";
 
 const LANES = 3;
@@ -28,12 +28,12 @@ interface Change {
   /** How it is in the beginning, and after what `undo` asks for. */
   readonly none: string;
   /** Gives how it will be. */
-  readonly ask: (lane: Lane, nth: string) => Asked;
-  readonly undo: (lane: Lane) => Asked;
+  readonly ask: (lane: Lane, nth: string) => OperatorRequest;
+  readonly undo: (lane: Lane) => OperatorRequest;
   readonly find: (lane: Lane) => Promise<string>;
 }
 
-interface Asked {
+interface OperatorRequest {
   readonly method: string;
   readonly path: string;
   readonly body?: object;
@@ -47,7 +47,7 @@ interface Item {
 }
 
 const itemsOf = (answer: Answer) => json(answer)["items"] as readonly Item[];
-const listed = async ({ scene: { world } }: Lane, path: string) => itemsOf(await world.insist("GET", path));
+const listed = async ({ scene: { workers } }: Lane, path: string) => itemsOf(await workers.insist("GET", path));
 const tool = ({ id }: Lane) => `${id.replaceAll("-", "")}__spend`;
 
 const SUSPENDED = "suspended";
@@ -85,8 +85,8 @@ const TITLE: Change = {
     becomes: nth,
   }),
   undo: ({ id }) => ({ method: "PUT", path: `/tenants/${id}/document`, body: OPEN, becomes: "none" }),
-  find: async ({ id, scene: { world } }) => {
-    const { own } = json(await world.insist("GET", `/tenants/${id}`)) as { own: { title?: string } };
+  find: async ({ id, scene: { workers } }) => {
+    const { own } = json(await workers.insist("GET", `/tenants/${id}`)) as { own: { title?: string } };
     return own.title ?? "none";
   },
 };
@@ -109,8 +109,8 @@ const BASE: Change = {
   none: "none",
   ask: ({ id }, nth) => ({ method: "PUT", path: `/bases/${id}`, body: { title: nth }, becomes: nth }),
   undo: ({ id }) => ({ method: "DELETE", path: `/bases/${id}`, becomes: "none" }),
-  find: async ({ id, scene: { world } }) => {
-    const answer = await world.insist("GET", `/bases/${id}`);
+  find: async ({ id, scene: { workers } }) => {
+    const answer = await workers.insist("GET", `/bases/${id}`);
     return answer.status === 404 ? "none" : String((json(answer) as { title?: string }).title);
   },
 };
@@ -125,8 +125,8 @@ const OTHER: Change = {
     becomes: "made",
   }),
   undo: ({ id }) => ({ method: "DELETE", path: `/tenants/${id}-other`, becomes: "none" }),
-  find: async ({ id, scene: { world } }) => {
-    const answer = await world.insist("GET", `/tenants/${id}-other`);
+  find: async ({ id, scene: { workers } }) => {
+    const answer = await workers.insist("GET", `/tenants/${id}-other`);
     return answer.status === 404 || "gone" in json(answer) ? "none" : "made";
   },
 };
@@ -165,18 +165,18 @@ const READS = [
   "/tools/blocked",
 ] as const;
 
-async function read({ scene: { world }, draws, id, violations }: Lane): Promise<void> {
+async function read({ scene: { workers }, draws, id, violations }: Lane): Promise<void> {
   const path = draws.pick(READS).replace("ID", id);
-  const { status, text } = await world.ask(draws.below(2), "GET", path);
+  const { status, text } = await workers.ask(draws.below(2), "GET", path);
   if (status >= 400 && status < 500) violations.push(`GET ${path} was answered ${status} ${text.slice(0, 300)}`);
 }
 
 async function change(lane: Lane, one: Change): Promise<void> {
   const { scene, draws, violations, may } = lane;
   const before = may.get(one.what) ?? [one.none];
-  const asked = draws.chance(0.6) ? one.ask(lane, `note ${lane.operations}`) : one.undo(lane);
-  const { method, path, body, becomes } = asked;
-  const answer = await scene.world.ask(draws.below(2), method, path, body ? { body } : {});
+  const request = draws.chance(0.6) ? one.ask(lane, `note ${lane.operations}`) : one.undo(lane);
+  const { method, path, body, becomes } = request;
+  const answer = await scene.workers.ask(draws.below(2), method, path, body ? { body } : {});
   if (isUnknown(answer)) may.set(one.what, [...before, becomes]);
   else if (answer.status < 300) may.set(one.what, [becomes]);
   else if (!isMatterOfCourse(one, answer, before)) {

@@ -1,4 +1,4 @@
-// Owns the check of calls that ask, by the official client in both eras: what is to happen once happens at most once, and a
+// The check of calls that ask, by the official client in both eras: what is to happen once happens at most once, and a
 // receipt is of what is stored.
 
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
@@ -14,13 +14,13 @@ const PATIENCE = { timeout: 20_000 };
 interface Paid {
   readonly key: string;
   /** undefined: there was an error. */
-  readonly said: string | undefined;
+  readonly text: string | undefined;
 }
 
-async function pay({ world, tag }: Scene, era: (typeof ERAS)[number], at: number): Promise<Paid> {
+async function pay({ workers, tag }: Scene, era: (typeof ERAS)[number], at: number): Promise<Paid> {
   const key = `${era}-${at}`;
   for (let tries = 0; ; tries += 1) {
-    const place = { origin: world.origin(at + tries), tenant: tag };
+    const place = { origin: workers.origin(at + tries), tenant: tag };
     const client = answeringV2(era);
     try {
       await client.connect(new StreamableHTTPClientTransport(urlOf(place), httpOptions(place)));
@@ -32,24 +32,24 @@ async function pay({ world, tag }: Scene, era: (typeof ERAS)[number], at: number
     }
     try {
       const result = await client.callTool({ name: "lab_pay", arguments: { key } }, PATIENCE);
-      return { key, said: textOf(result) };
+      return { key, text: textOf(result) };
     } catch {
-      return { key, said: undefined };
+      return { key, text: undefined };
     } finally {
       await client.close();
     }
   }
 }
 
-async function judge({ world, tag }: Scene, { key, said }: Paid): Promise<readonly string[]> {
+async function judge({ workers, tag }: Scene, { key, text }: Paid): Promise<readonly string[]> {
   const prefix = `lab://payments/${key}/`;
-  const listed = await world.insist("GET", `/tenants/${tag}/resources?prefix=${encodeURIComponent(prefix)}`);
+  const listed = await workers.insist("GET", `/tenants/${tag}/resources?prefix=${encodeURIComponent(prefix)}`);
   const uris = ((json(listed)["items"] ?? []) as { uri: string }[]).map(({ uri }) => uri);
   const payments = uris.filter((uri) => uri.startsWith(prefix));
   if (payments.length > 1) return [`${key} was paid ${payments.length} times`];
-  if (said === undefined) return [];
-  const { receipt } = JSON.parse(said) as { receipt: string };
-  return payments[0] === `${prefix}${receipt}` ? [] : [`${key} has the receipt ${said} of ${payments.join()}`];
+  if (text === undefined) return [];
+  const { receipt } = JSON.parse(text) as { receipt: string };
+  return payments[0] === `${prefix}${receipt}` ? [] : [`${key} has the receipt ${text} of ${payments.join()}`];
 }
 
 async function play(scene: Scene): Promise<Played> {

@@ -1,5 +1,5 @@
-// Owns the check of what is noted of calls: whoever was answered is counted once and recorded once, however often what an isolate
-// noted had to be sent; whoever was not may have been called, once.
+// The check of what is noted of calls: whoever was answered is counted once and recorded once, however often what an
+// isolate noted had to be sent; whoever was not may have been called, once.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { OPEN, type Check, type Played, type Scene } from "../jitter/check.ts";
@@ -22,9 +22,9 @@ interface Noted {
   readonly unknown: Set<string>;
 }
 
-async function connect({ world, tag, draws }: Scene, at: number): Promise<Client> {
+async function connect({ workers, tag, draws }: Scene, at: number): Promise<Client> {
   for (;;) {
-    const url = `${world.origin(draws.below(2))}/mcp/${tag}?${NOTING}`;
+    const url = `${workers.origin(draws.below(2))}/mcp/${tag}?${NOTING}`;
     if (at % 2 === 0) return client2026(url);
     const client = await client2025(url).catch(() => undefined);
     if (client) return client;
@@ -32,10 +32,10 @@ async function connect({ world, tag, draws }: Scene, at: number): Promise<Client
   }
 }
 
-async function call(client: Client, said: string, { answered, unknown }: Noted): Promise<void> {
-  const reply = await client.request("tools/call", { name: TOOL, arguments: { said } }).catch(() => undefined);
+async function call(client: Client, text: string, { answered, unknown }: Noted): Promise<void> {
+  const reply = await client.request("tools/call", { name: TOOL, arguments: { said: text } }).catch(() => undefined);
   const isAnswered = reply?.status === 200 && "result" in (reply.messages.at(-1) ?? {});
-  (isAnswered ? answered : unknown).add(said);
+  (isAnswered ? answered : unknown).add(text);
 }
 
 async function lane(scene: Scene, at: number, noted: Noted): Promise<void> {
@@ -44,26 +44,26 @@ async function lane(scene: Scene, at: number, noted: Noted): Promise<void> {
 }
 
 /** Of the first batch of each isolate: it is taken, and sent again. */
-async function loseAnswers({ world }: Scene): Promise<void> {
+async function loseAnswers({ workers }: Scene): Promise<void> {
   const lost: FaultsOnce = { "TenantObject usage.add": "answer lost", "TenantObject call-audit.append": "answer lost" };
-  for (const at of [0, 1]) await injectFaultsAt(world.origin(at), lost);
+  for (const at of [0, 1]) await injectFaultsAt(workers.origin(at), lost);
 }
 
-async function counted({ world, tag }: Scene): Promise<number> {
-  const { text } = await world.insist("GET", `/tenants/${tag}/usage/calls?open=1&${NOTING}`);
+async function counted({ workers, tag }: Scene): Promise<number> {
+  const { text } = await workers.insist("GET", `/tenants/${tag}/usage/calls?open=1&${NOTING}`);
   const lines = text.split("\n").filter(Boolean);
   const calls = lines.map((line) => JSON.parse(line) as { name: string; calls: number });
   return calls.filter(({ name }) => name === TOOL).reduce((sum, one) => sum + one.calls, 0);
 }
 
 /** How often each is recorded, by what was said. */
-async function recorded({ world, tag }: Scene): Promise<ReadonlyMap<string, number>> {
-  const { text } = await world.insist("GET", `/tenants/${tag}/calls?${NOTING}`);
+async function recorded({ workers, tag }: Scene): Promise<ReadonlyMap<string, number>> {
+  const { text } = await workers.insist("GET", `/tenants/${tag}/calls?${NOTING}`);
   const times = new Map<string, number>();
   for (const line of text.split("\n").filter(Boolean)) {
     const { entry } = JSON.parse(line) as { entry?: { arguments: { redacted?: Json } } };
-    const said = entry?.arguments.redacted?.["said"];
-    if (typeof said === "string") times.set(said, (times.get(said) ?? 0) + 1);
+    const answer = entry?.arguments.redacted?.["said"];
+    if (typeof answer === "string") times.set(answer, (times.get(answer) ?? 0) + 1);
   }
   return times;
 }
@@ -72,10 +72,10 @@ async function judge(scene: Scene, { answered, unknown }: Noted): Promise<readon
   const until = Date.now() + HANDED_OVER_WITHIN_MS;
   for (;;) {
     const [count, times] = [await counted(scene), await recorded(scene)];
-    const lacking = [...answered].filter((said) => !times.has(said));
+    const lacking = [...answered].filter((text) => !times.has(text));
     const twice = [...times]
       .filter(([, often]) => often > 1)
-      .map(([said, often]) => `${said} is recorded ${often} times`);
+      .map(([text, often]) => `${text} is recorded ${often} times`);
     const isMore = count > answered.size + unknown.size;
     if (twice.length > 0 || isMore)
       return [...twice, ...(isMore ? [`${count} are counted of ${answered.size} answered`] : [])];
@@ -88,7 +88,7 @@ async function judge(scene: Scene, { answered, unknown }: Noted): Promise<readon
 
 async function play(scene: Scene): Promise<Played> {
   const body = { id: scene.tag, document: { ...OPEN, audit: { calls: "redacted" } } };
-  const made = await scene.world.insist("POST", `/tenants?${NOTING}`, { body });
+  const made = await scene.workers.insist("POST", `/tenants?${NOTING}`, { body });
   if (made.status !== 201) throw new Error(`${scene.tag} is not made: ${made.status} ${made.text}`);
   const noted: Noted = { answered: new Set(), unknown: new Set() };
   const lanes = Array.from({ length: LANES }, (_none, at) => at);
@@ -99,7 +99,7 @@ async function play(scene: Scene): Promise<Played> {
   const later = async () => {
     // Who comes next hands over what could not be handed over.
     for (const at of [0, 1])
-      await call(client2026(`${scene.world.origin(at)}/mcp/${scene.tag}?${NOTING}`), `last-${at}`, noted);
+      await call(client2026(`${scene.workers.origin(at)}/mcp/${scene.tag}?${NOTING}`), `last-${at}`, noted);
     return judge(scene, noted);
   };
   return { operations: noted.answered.size + noted.unknown.size, violations: [], later };

@@ -1,5 +1,5 @@
-// Owns the check of calls that outlive their connections: of the events of their POST none is lost and none comes twice, whatever
-// fails, and through whichever Worker a client comes back.
+// The check of calls that outlive their connections: of the events of their POST none is lost and none comes twice,
+// whatever fails, and through whichever Worker a client comes back.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { ResumableCall } from "../../support/resumable-call.ts";
@@ -22,7 +22,7 @@ async function begin(scene: Scene, at: number): Promise<{ readonly client: Clien
   };
   for (let tries = 0; ; tries += 1) {
     try {
-      const url = `${scene.world.origin(at + tries)}/mcp/${scene.tag}`;
+      const url = `${scene.workers.origin(at + tries)}/mcp/${scene.tag}`;
       const client = await client2025(url);
       return { client, call: await ResumableCall.begin(url, client, { id: `call-${at}`, params }) };
     } catch (error) {
@@ -33,10 +33,10 @@ async function begin(scene: Scene, at: number): Promise<{ readonly client: Clien
 }
 
 /** Where it may go on; a place that is busy is asked again. */
-async function resume({ world, tag }: Scene, call: ResumableCall, at: number): Promise<void> {
+async function resume({ workers, tag }: Scene, call: ResumableCall, at: number): Promise<void> {
   for (let tries = 0; ; tries += 1) {
     try {
-      await call.resume(`${world.origin(at + tries)}/mcp/${tag}`);
+      await call.resume(`${workers.origin(at + tries)}/mcp/${tag}`);
       return;
     } catch (error) {
       if (tries > RESUMES) throw error;
@@ -58,16 +58,16 @@ async function follow(scene: Scene, at: number): Promise<readonly string[]> {
 }
 
 function judge({ events, streams }: ResumableCall): readonly string[] {
-  const told = events.map(({ message }) =>
+  const notifications = events.map(({ message }) =>
     "params" in message ? String((message.params as { progress?: number }).progress) : JSON.stringify(message),
   );
-  const last = told.pop() ?? "";
+  const last = notifications.pop() ?? "";
   const whole = Array.from({ length: REPORTS }, (_none, report) => String(report + 1)).join();
   // Whether it had to fail is for its answer to say.
   const isRight = last.includes('"error"')
-    ? whole.startsWith(told.join())
-    : told.join() === whole && last.includes(`${REPORTS} reports`);
-  return isRight ? [] : [`of ${REPORTS} reports came ${told.join()}, then ${last}, over ${streams} streams`];
+    ? whole.startsWith(notifications.join())
+    : notifications.join() === whole && last.includes(`${REPORTS} reports`);
+  return isRight ? [] : [`of ${REPORTS} reports came ${notifications.join()}, then ${last}, over ${streams} streams`];
 }
 
 async function play(scene: Scene): Promise<Played> {

@@ -1,4 +1,4 @@
-// Owns the table of a run: what struck, and how the answers came out that it struck. Refuses to judge.
+// The table of a run: what struck, and how the answers came out that it struck.
 
 import type { InjectedFault } from "../../support/injected-faults.ts";
 import type { Outcome } from "./verdicts.ts";

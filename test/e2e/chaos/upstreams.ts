@@ -1,5 +1,5 @@
-// Owns the check of calls that an upstream answers, at `/mcp` in both eras and at `/gateway`: what changes something is sent to it
-// at most once, and an answer is the upstream's own.
+// The check of calls that an upstream answers, at `/mcp` in both eras and at `/gateway`: what changes something is sent
+// to it at most once, and an answer is the upstream's own.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { makeTenant, type Check, type Played, type Scene } from "../jitter/check.ts";
@@ -12,7 +12,7 @@ const CALLS = sized({ usual: 12, long: 30 });
 const WAYS = ["2025", "2026", "gateway"] as const;
 
 async function call(scene: Scene, way: (typeof WAYS)[number], key: string): Promise<Reply> {
-  const origin = scene.world.origin(scene.draws.below(2));
+  const origin = scene.workers.origin(scene.draws.below(2));
   const url = `${origin}/mcp/${scene.tag}`;
   if (way === "gateway") {
     const params = { name: "spend", arguments: { key } };
@@ -40,19 +40,19 @@ async function lane(scene: Scene, at: number): Promise<readonly string[]> {
 }
 
 /** Until its tool is there. */
-async function isRead({ world, tag }: Scene): Promise<void> {
-  const client = client2026(`${world.origin(0)}/mcp/${tag}`);
-  let said = "";
+async function isRead({ workers, tag }: Scene): Promise<void> {
+  const client = client2026(`${workers.origin(0)}/mcp/${tag}`);
+  let output = "";
   for (let tries = 0; tries < 200; tries += 1) {
     const { text } = await client.request("tools/call", { name: "plain__spend", arguments: { key: `warm ${tries}` } });
     if (text.includes("spent")) return;
-    said = text;
+    output = text;
     await pause(50);
   }
-  throw new Error(`the upstream is not read: ${said}`);
+  throw new Error(`the upstream is not read: ${output}`);
 }
 
-function twice({ heard }: Upstream): readonly string[] {
+function twice({ requests: heard }: Upstream): readonly string[] {
   const counts = new Map<string, number>();
   for (const { message } of heard) {
     if (message["method"] !== "tools/call") continue;

@@ -1,8 +1,8 @@
-// Owns what of an answer must not be: an error of ours where a retry could have saved it, and one that does not say when to come
-// again. Refuses what a client did wrong: that is no fault.
+// What of an answer must not be: an error of ours where a retry could have saved it, and one that does not say when to
+// come again.
 
 import type { InjectedFault, InjectedFaultKind } from "../../support/injected-faults.ts";
-import type { Heard } from "./answers.ts";
+import type { ObservedAnswer } from "./answers.ts";
 
 /** What no second try can help against: who has too much to do is left alone, and nobody waits for ever. */
 const PAST_HELP: ReadonlySet<InjectedFaultKind> = new Set(["overloaded", "hung", "subrequests"]);
@@ -21,7 +21,7 @@ export interface Judged {
   readonly why: string;
 }
 
-export function isBad({ status, fault }: Heard): boolean {
+export function isBad({ status, fault }: ObservedAnswer): boolean {
   return status >= 500 || (status > 0 && fault !== "");
 }
 
@@ -42,16 +42,16 @@ function isStruckTwice(strikes: readonly InjectedFault[]): boolean {
 }
 
 /** `strikes`: what struck its request, and what struck objects meanwhile. */
-export function verdictOf(heard: Heard, strikes: readonly InjectedFault[]): Judged {
-  const { status, retryAfter, what, fault, begun, ended } = heard;
-  const said = `${what} was answered ${status} ${fault}`;
-  if (status === 503 && retryAfter === null) return { outcome: "violation", why: `${said}, without Retry-After` };
+export function verdictOf(answer: ObservedAnswer, strikes: readonly InjectedFault[]): Judged {
+  const { status, retryAfter, what, fault, begun, ended } = answer;
+  const text = `${what} was answered ${status} ${fault}`;
+  if (status === 503 && retryAfter === null) return { outcome: "violation", why: `${text}, without Retry-After` };
   const isStream = what.endsWith(" GET") || what.includes("listen");
   if (!isStream && ended - begun > ANSWERED_WITHIN_MS)
-    return { outcome: "violation", why: `${said} after ${ended - begun} ms` };
+    return { outcome: "violation", why: `${text} after ${ended - begun} ms` };
   if (status === 0) return { outcome: "left", why: "" };
-  if (!isBad(heard)) return { outcome: status >= 400 ? "refused" : "answered", why: "" };
+  if (!isBad(answer)) return { outcome: status >= 400 ? "refused" : "answered", why: "" };
   if (strikes.some(isPastHelp) || isStruckTwice(strikes)) return { outcome: "owed", why: "" };
   const struck = strikes.map(({ call, kind, isInner }) => `${kind} ${call}${isInner ? " (inner)" : ""}`);
-  return { outcome: "violation", why: `${said}, though all that struck was [${[...new Set(struck)].join(", ")}]` };
+  return { outcome: "violation", why: `${text}, though all that struck was [${[...new Set(struck)].join(", ")}]` };
 }

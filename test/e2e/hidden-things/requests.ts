@@ -1,18 +1,18 @@
-// Owns requests that look for what is hidden: every method that a table of methods has, every tool by its schema, with the
-// words, names and tags of hidden things as often as with others. Drawn from a seed. Refuses to send.
+// Requests that look for what is hidden: every method that a table of methods has, every tool by its schema, with the
+// words, names and tags of hidden things as often as with others. Drawn from a seed.
 
 import * as fc from "fast-check";
 import type { Json } from "../../support/mcp-client.ts";
-import { hiddenId, HIDDEN_WORDS, SIGHTS, visibleId, WORDS, type SightName } from "./world.ts";
+import { hiddenId, HIDDEN_WORDS, VIEWS, visibleId, WORDS, type ViewName } from "./fixture.ts";
 
 export const REVISIONS = ["2025-11-25", "2026-07-28"] as const;
 
 export interface PairRequest {
   readonly revision: (typeof REVISIONS)[number];
-  readonly sight: SightName;
+  readonly view: ViewName;
   readonly method: string;
   readonly params: Json;
-  /** Which of the cursors that this sight was given before shall stand where a cursor is wanted; undefined: none. */
+  /** Which of the cursors that this view was given before shall stand where a cursor is wanted; undefined: none. */
   readonly resumes: number | undefined;
   /** A change of something hidden that comes first, in the world that has such things. */
   readonly stirs: number | undefined;
@@ -110,7 +110,7 @@ export function requestsOf(
       const params = method === "tools/call" ? calls : (PARAMS[method] ?? ANYTHING);
       const arbitrary = fc.record({
         revision: fc.constant(revision),
-        sight: fc.constantFrom(...SIGHTS),
+        view: fc.constantFrom(...VIEWS),
         method: fc.constant(method),
         params,
         resumes: fc.option(fc.nat({ max: 1000 }), { nil: undefined }),

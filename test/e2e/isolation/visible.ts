@@ -1,8 +1,8 @@
-// Owns looking at the small world of tenants from one viewpoint in one era, and comparing what several are told. Whatever is
-// asked: nothing of another tenant's may come back. Refuses to know what a viewpoint should see: `world.ts` does.
+// Looks at the small world of tenants from one viewpoint in one era, and comparing what several are told. Whatever is
+// asked: nothing of another tenant's may come back.
 
 import { expect } from "vitest";
-import { markOf, PRINCIPALS, PROFILES, refusal, TENANTS, type Tokens, type Viewpoint } from "./world.ts";
+import { markOf, PRINCIPALS, PROFILES, refusal, TENANTS, type Tokens, type Viewpoint } from "./fixture.ts";
 import { post, type Json, type Reply } from "../../support/mcp-client.ts";
 import { write } from "../../support/raw-http.ts";
 import type { WorkerPair } from "../../support/worker-pair.ts";
@@ -19,19 +19,19 @@ export const viewpoints: readonly Viewpoint[] = TENANTS.flatMap((tenant) =>
 ).filter(({ profile, principal }) => profile !== "renamed" || !USERS.has(principal));
 export const admitted = viewpoints.filter((viewpoint) => refusal(viewpoint) === undefined);
 
-export interface Sight extends Viewpoint {
+export interface Viewer extends Viewpoint {
   readonly revision: Revision;
   readonly url: string;
   readonly credential: Readonly<Record<string, string>>;
   ask(method: string, params?: Json, headers?: Record<string, string>): Promise<Reply>;
 }
 
-export interface World {
+export interface IsolationFixture {
   readonly workers: WorkerPair;
   readonly tokens: Tokens;
 }
 
-export function sightOf({ workers, tokens }: World, viewpoint: Viewpoint, revision: Revision): Sight {
+export function viewerOf({ workers, tokens }: IsolationFixture, viewpoint: Viewpoint, revision: Revision): Viewer {
   const { tenant, profile, principal } = viewpoint;
   const token = tokens[tenant][principal];
   // Isolates hold what they know of all tenants in one memory: both are asked.

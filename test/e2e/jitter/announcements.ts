@@ -1,6 +1,7 @@
-// Owns the check of notifications: whoever listens, in either era and in either Worker, and reads when told or when its stream
-// is opened again, knows in the end what is stored, without ever asking on its own. What is stored is what was acknowledged
-// last, or a write of which nobody knows what came of it: one that was cut off may still be done, also after later ones.
+// The check of notifications: whoever listens, in either era and in either Worker, and reads when told or when its
+// stream is opened again, knows in the end what is stored, without ever asking on its own. What is stored is what was
+// acknowledged last, or a write of which nobody knows what came of it: one that was cut off may still be done, also
+// after later ones.
 
 import { createHash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
@@ -8,7 +9,7 @@ import type { Client, Json } from "../../support/mcp-client.ts";
 import { listen2025, listen2026, type Listen, type Listening } from "../../support/notification-streams.ts";
 import { sized } from "../../support/tier.ts";
 import { makeTenant, type Check, type Played, type Scene } from "./check.ts";
-import { isUnknown } from "./world.ts";
+import { isUnknown } from "./unreliable-workers.ts";
 
 const WRITES = sized({ usual: 6, long: 10 });
 const URIS = ["lab://first", "lab://second"];
@@ -25,7 +26,7 @@ const UPDATED = "notifications/resources/updated";
 interface Known {
   readonly value: number;
   /** When it was asked for, as this listener counts: an answer to an earlier request says less. */
-  readonly asked: number;
+  readonly requestCount: number;
 }
 
 /** What one of them knows: by URI, the number that it asked for last. */
@@ -61,9 +62,9 @@ class Listener {
   }
 
   async #once(): Promise<void> {
-    const { world, tag } = this.#scene;
+    const { workers, tag } = this.#scene;
     // A Worker that was killed is somewhere else afterwards.
-    const stream = await this.#about.listen(`${world.origin(this.#about.at)}/mcp/${tag}`, URIS);
+    const stream = await this.#about.listen(`${workers.origin(this.#about.at)}/mcp/${tag}`, URIS);
     this.#stream = stream;
     if (this.#isOver) return;
     for (const uri of URIS) {
@@ -73,7 +74,7 @@ class Listener {
       void this.#read(stream.client, uri);
     }
     for (;;) {
-      const { params } = await stream.told(UPDATED);
+      const { params } = await stream.nextNotification(UPDATED);
       this.notifications += 1;
       void this.#read(stream.client, String((params as Json)["uri"]));
     }
@@ -81,16 +82,16 @@ class Listener {
 
   #learn(uri: string, next: Known): void {
     const before = this.known.get(uri);
-    if (!before || next.asked > before.asked) this.known.set(uri, next);
+    if (!before || next.requestCount > before.requestCount) this.known.set(uri, next);
   }
 
   /** Again where the answer was an error: that is not having read. */
   async #read(client: Client, uri: string): Promise<void> {
     for (let tries = 0; tries < 50 && !this.#isOver; tries += 1) {
-      const asked = (this.reads += 1);
+      const requestCount = (this.reads += 1);
       const reply = await client.request("resources/read", { uri }).catch(() => undefined);
       const contents = (reply?.result["contents"] ?? []) as Json[];
-      for (const { text } of contents) this.#learn(uri, { value: Number(text), asked });
+      for (const { text } of contents) this.#learn(uri, { value: Number(text), requestCount });
       // There is none yet, or the stream that it was read for is of a Worker that is no more.
       if (contents.length > 0 || !reply || isAbsent(reply.error?.code)) return;
       await pause(100);
@@ -110,12 +111,12 @@ interface Written {
 const pathOf = (tag: string, uri: string) => `/tenants/${tag}/resources/content?uri=${encodeURIComponent(uri)}`;
 
 /** Counts up, through either Worker. */
-async function write({ world, draws, tag }: Scene, uri: string): Promise<Written> {
+async function write({ workers, draws, tag }: Scene, uri: string): Promise<Written> {
   const own = draws.fork();
   const [acknowledged, unknown]: [number[], number[]] = [[], []];
   const refusals: string[] = [];
   for (let value = 1; value <= WRITES; value += 1) {
-    const answer = await world.ask(own.below(2), "PUT", pathOf(tag, uri), { plain: String(value) });
+    const answer = await workers.ask(own.below(2), "PUT", pathOf(tag, uri), { plain: String(value) });
     if (isUnknown(answer)) unknown.push(value);
     else if (answer.status < 300) acknowledged.push(value);
     else refusals.push(`${uri} ${value} was refused: ${answer.status} ${answer.text}`);
@@ -127,8 +128,8 @@ async function write({ world, draws, tag }: Scene, uri: string): Promise<Written
 const hashOf = (value: number) => createHash("sha256").update(String(value)).digest("hex");
 
 /** The numbers that were stored, in their order, as the audit log has them; it may lack the last for a second. */
-async function storedIn({ world, tag }: Scene, uri: string): Promise<number[]> {
-  const { text } = await world.insist("GET", `/tenants/${tag}/audit?limit=100`);
+async function storedIn({ workers, tag }: Scene, uri: string): Promise<number[]> {
+  const { text } = await workers.insist("GET", `/tenants/${tag}/audit?limit=100`);
   const { items } = JSON.parse(text) as { readonly items: readonly { target: string; after: Json | null }[] };
   const values = new Map(Array.from({ length: WRITES }, (_none, at) => [hashOf(at + 1), at + 1]));
   const own = items.filter(({ target }) => target === `resource ${uri}`);
@@ -137,7 +138,7 @@ async function storedIn({ world, tag }: Scene, uri: string): Promise<number[]> {
 
 /** What somebody does not know, and what was acknowledged and is not stored, or in another order. */
 async function missedOf(scene: Scene, listeners: readonly Listener[], { uri, ...written }: Written): Promise<string[]> {
-  const { status, text } = await scene.world.insist("GET", pathOf(scene.tag, uri));
+  const { status, text } = await scene.workers.insist("GET", pathOf(scene.tag, uri));
   const stored = status === 200 ? Number(text) : undefined;
   const all = await storedIn(scene, uri);
   const missed: string[] = [];

@@ -1,5 +1,6 @@
-// Owns the check of bases and their rollouts: while one runs, tenants that extend its base are made, begin to extend it, or leave
-// it for another. Once it says that it is done, no tenant has the old base; and a base that is used is not deleted.
+// The check of bases and their rollouts: while one runs, tenants that extend its base are made, begin to extend it, or
+// leave it for another. Once it says that it is done, no tenant has the old base; and a base that is used is not
+// deleted.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { sized } from "../../support/tier.ts";
@@ -28,54 +29,54 @@ interface Places {
 }
 
 /** Tenants come and go between the two bases, and to none. */
-async function move({ world, draws }: Scene, { base, other, ids }: Places): Promise<readonly string[]> {
+async function move({ workers, draws }: Scene, { base, other, ids }: Places): Promise<readonly string[]> {
   const own = draws.fork();
   const violations: string[] = [];
   for (let step = 0; step < MOVES; step += 1) {
     const id = own.pick(ids);
     const bases = own.pick([[base], [other], [base, other], []]);
     const body = { ...OPEN, extends: bases, title: `${step} ${own.below(1000)}` };
-    const answer = await world.ask(own.below(2), "PUT", `/tenants/${id}/document`, { body });
+    const answer = await workers.ask(own.below(2), "PUT", `/tenants/${id}/document`, { body });
     violations.push(...unexpected(`PUT of ${id}`, answer, [200, 404]));
   }
   return violations;
 }
 
-async function make({ world, draws }: Scene, id: string, base: string): Promise<readonly string[]> {
+async function make({ workers, draws }: Scene, id: string, base: string): Promise<readonly string[]> {
   const own = draws.fork();
   await pause(own.below(800));
   const document = { ...OPEN, extends: [base] };
-  const answer = await world.ask(own.below(2), "POST", "/tenants", { body: { id, document } });
+  const answer = await workers.ask(own.below(2), "POST", "/tenants", { body: { id, document } });
   return unexpected(`POST of ${id}`, answer, [201, 409, 404]);
 }
 
 /** Begins a rollout. */
-async function roll({ world, draws }: Scene, base: string): Promise<void> {
+async function roll({ workers, draws }: Scene, base: string): Promise<void> {
   await pause(draws.fork().below(300));
-  await world.insist("PUT", `/bases/${base}`, { body: { instructions: "new" } });
-  await world.ask(0, "POST", `/bases/${base}/rollout`, { body: {} });
+  await workers.insist("PUT", `/bases/${base}`, { body: { instructions: "new" } });
+  await workers.ask(0, "POST", `/bases/${base}/rollout`, { body: {} });
 }
 
 /** Whatever became of the first, another one is begun and followed: the server goes on with it by itself. */
-async function finished({ world }: Scene, base: string): Promise<Run> {
-  const begun = json(await world.insist("POST", `/bases/${base}/rollout`, { body: {} })) as unknown as {
+async function finished({ workers }: Scene, base: string): Promise<Run> {
+  const begun = json(await workers.insist("POST", `/bases/${base}/rollout`, { body: {} })) as unknown as {
     rollout: number;
   };
   let run: Run;
   const until = Date.now() + DONE_WITHIN_MS;
   do {
     await pause(500);
-    run = json(await world.insist("GET", `/rollouts/${begun.rollout}`)) as unknown as Run;
+    run = json(await workers.insist("GET", `/rollouts/${begun.rollout}`)) as unknown as Run;
   } while (run.state !== "done" && Date.now() < until);
   return run;
 }
 
 async function judge(scene: Scene, { base, ids }: Places, run: Run): Promise<readonly string[]> {
-  const { world } = scene;
+  const { workers } = scene;
   if (run.state !== "done") return [`${run.about} is ${run.state} after ${DONE_WITHIN_MS} ms`];
   const violations: string[] = [];
   for (const id of ids) {
-    const answer = await world.insist("GET", `/tenants/${id}`);
+    const answer = await workers.insist("GET", `/tenants/${id}`);
     if (answer.status === 404) continue;
     const { own, effective } = json(answer) as unknown as Shown;
     const has = own.extends?.includes(base) ? "new" : undefined;
@@ -89,19 +90,19 @@ async function judge(scene: Scene, { base, ids }: Places, run: Run): Promise<rea
 }
 
 /** A base that a tenant extends; one that could be deleted is made again. */
-async function stays({ world }: Scene, name: string, id: string): Promise<readonly string[]> {
-  const { text } = await world.insist("GET", `/bases/${name}`);
-  const { status } = await world.insist("DELETE", `/bases/${name}`);
+async function stays({ workers }: Scene, name: string, id: string): Promise<readonly string[]> {
+  const { text } = await workers.insist("GET", `/bases/${name}`);
+  const { status } = await workers.insist("DELETE", `/bases/${name}`);
   if (status === 409) return [];
-  await world.insist("PUT", `/bases/${name}`, { body: JSON.parse(text) as object });
+  await workers.insist("PUT", `/bases/${name}`, { body: JSON.parse(text) as object });
   return [`${name}, which ${id} extends, was deleted: ${status}`];
 }
 
 async function play(scene: Scene): Promise<Played> {
-  const { tag, world } = scene;
+  const { tag, workers } = scene;
   const [base, other] = [`${tag}-base`, `${tag}-other`];
-  await world.insist("PUT", `/bases/${base}`, { body: { instructions: "old" } });
-  await world.insist("PUT", `/bases/${other}`, { body: { description: "other" } });
+  await workers.insist("PUT", `/bases/${base}`, { body: { instructions: "old" } });
+  await workers.insist("PUT", `/bases/${other}`, { body: { description: "other" } });
   const old = Array.from({ length: OLD }, (_none, at) => `${tag}-old${at}`);
   const young = Array.from({ length: NEW }, (_none, at) => `${tag}-new${at}`);
   for (const [at, id] of old.entries()) await makeTenant(scene, id, at % 2 === 0 ? { extends: [base] } : {});

@@ -1,11 +1,11 @@
-// Owns the check of batches: whatever fails while one runs, each of its requests is answered once, under its own id, and no
+// The check of batches: whatever fails while one runs, each of its requests is answered once, under its own id, and no
 // error is nobody's.
 
 import { makeTenant, type Check, type Played, type Scene } from "./check.ts";
 import type { Draws } from "./draws.ts";
 import { client2025, type Json } from "../../support/mcp-client.ts";
 import { sized } from "../../support/tier.ts";
-import { isUnknown } from "./world.ts";
+import { isUnknown } from "./unreliable-workers.ts";
 
 const CLIENTS = 3;
 const BATCHES = sized({ usual: 2, long: 3 });
@@ -50,16 +50,16 @@ interface Acted {
 }
 
 async function act(scene: Scene, draws: Draws, client: number): Promise<Acted> {
-  const { world, tag } = scene;
+  const { workers, tag } = scene;
   const violations: string[] = [];
   const refused: Refused[] = [];
   for (let at = 0; at < BATCHES; at += 1) {
     const worker = draws.below(2);
-    const session = draws.chance(0.7) ? await sessionAt(`${world.origin(worker)}/mcp/${tag}`) : {};
+    const session = draws.chance(0.7) ? await sessionAt(`${workers.origin(worker)}/mcp/${tag}`) : {};
     const uri = `lab://batched/${client}/${at}`;
     const sent = batchOf(draws, uri);
     const headers = { accept: "application/json, text/event-stream", ...session, "content-type": "application/json" };
-    const answer = await world.send(worker, `/mcp/${tag}`, { method: "POST", headers, body: JSON.stringify(sent) });
+    const answer = await workers.send(worker, `/mcp/${tag}`, { method: "POST", headers, body: JSON.stringify(sent) });
     if (answer.status === 0) continue;
     const what = `a batch of ${sent.map(({ method }) => method).join()} was answered ${answer.status} ${answer.text.slice(0, 400)}`;
     const told = idsOf(answer.text);
@@ -75,8 +75,8 @@ async function sessionAt(url: string): Promise<Readonly<Record<string, string>>>
 }
 
 /** Refused as a whole, with one error that has no id: then none of it has run. */
-async function hasRun({ world, tag }: Scene, { uri, what }: Refused): Promise<readonly string[]> {
-  const { status } = await world.insist("GET", `/tenants/${tag}/resources/content?uri=${encodeURIComponent(uri)}`);
+async function hasRun({ workers, tag }: Scene, { uri, what }: Refused): Promise<readonly string[]> {
+  const { status } = await workers.insist("GET", `/tenants/${tag}/resources/content?uri=${encodeURIComponent(uri)}`);
   return status === 404 ? [] : [`${what}, and it has run`];
 }
 

@@ -1,7 +1,7 @@
-// Owns what every check of the bad weather is: it plays a round in a world, and says what of it must not have been.
+// What every check of the bad weather is: it plays a round in a world, and says what of it must not have been.
 
 import type { Draws } from "./draws.ts";
-import { isUnknown, type Answer, type World } from "./world.ts";
+import { isUnknown, type Answer, type UnreliableWorkers } from "./unreliable-workers.ts";
 
 export interface Played {
   readonly operations: number;
@@ -15,7 +15,7 @@ export interface Played {
 export const CUT_OFF_AFTER_MS = 61_000;
 
 export interface Scene {
-  readonly world: World;
+  readonly workers: UnreliableWorkers;
   readonly draws: Draws;
   /** Begins the name of every tenant, base and hostname of the round; no other round has it. */
   readonly tag: string;
@@ -35,8 +35,10 @@ export interface Check {
 /** A tenant that anybody may ask, of which nothing older is served for long. */
 export const OPEN = { mode: "open", maxStalenessMs: 50 } as const;
 
-export async function makeTenant({ world }: Scene, id: string, document: object = {}): Promise<void> {
-  const { status, text } = await world.insist("POST", "/tenants", { body: { id, document: { ...OPEN, ...document } } });
+export async function makeTenant({ workers }: Scene, id: string, document: object = {}): Promise<void> {
+  const { status, text } = await workers.insist("POST", "/tenants", {
+    body: { id, document: { ...OPEN, ...document } },
+  });
   if (status !== 201 && status !== 409) throw new Error(`${id} is not made: ${status} ${text}`);
 }
 

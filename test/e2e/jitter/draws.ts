@@ -1,4 +1,4 @@
-// Owns chance that can be had again: the same draws after the same seed. Refuses the clock.
+// Chance that can be had again: the same draws after the same seed.
 
 import { createHash } from "node:crypto";
 

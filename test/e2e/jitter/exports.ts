@@ -1,4 +1,4 @@
-// Owns the check of exports: a tenant that is written to all the time is exported by the command line, to its end, and every
+// The check of exports: a tenant that is written to all the time is exported by the command line, to its end, and every
 // file has what its resource had at some time while it was exported.
 
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -9,7 +9,7 @@ import { CommandLine } from "../../support/command-line.ts";
 import { ADMIN_TOKEN } from "../../support/worker-pair.ts";
 import { sized } from "../../support/tier.ts";
 import { makeTenant, type Check, type Played, type Scene } from "./check.ts";
-import { isUnknown } from "./world.ts";
+import { isUnknown } from "./unreliable-workers.ts";
 
 const RESOURCES = sized({ usual: 8, long: 12 });
 const ENDS_WITHIN_MS = 60_000;
@@ -31,7 +31,7 @@ interface Written {
  * of which nobody knows what came may yet be done, so nothing is written to that resource after it.
  */
 async function writeUntil(
-  { world, draws, tag }: Scene,
+  { workers, draws, tag }: Scene,
   { written, resources }: { readonly written: Written; readonly resources: readonly number[] },
   isOver: () => boolean,
 ): Promise<void> {
@@ -41,18 +41,18 @@ async function writeUntil(
     const at = own.pick([...open]);
     const value = (written.begun[at] = (written.begun[at] ?? 0) + 1);
     const path = `/tenants/${tag}/resources/content?uri=${encodeURIComponent(uriOf(at))}`;
-    const answer = await world.ask(own.below(2), "PUT", path, { plain: String(value) });
+    const answer = await workers.ask(own.below(2), "PUT", path, { plain: String(value) });
     if (isUnknown(answer)) open.delete(at);
     else written.acknowledged[at] = value;
     await pause(own.below(20));
   }
 }
 
-async function exported({ world, tag }: Scene, folder: string, least: () => readonly number[]) {
+async function exported({ workers, tag }: Scene, folder: string, least: () => readonly number[]) {
   const out = join(folder, tag);
   for (const until = Date.now() + ENDS_WITHIN_MS; Date.now() < until; await pause(300)) {
     const known = [...least()];
-    const env = { HOME: folder, TENANTRY_URL: world.origin(0), TENANTRY_TOKEN: ADMIN_TOKEN };
+    const env = { HOME: folder, TENANTRY_URL: workers.origin(0), TENANTRY_TOKEN: ADMIN_TOKEN };
     const signal = AbortSignal.timeout(until - Date.now());
     const ended = await new CommandLine(folder, env).run(["export", tag, "-o", out], { signal });
     if (ended.exit !== UNREACHABLE) return { ...ended, known, out };
@@ -74,11 +74,13 @@ async function valuesIn(out: string): Promise<ReadonlyMap<string, number>> {
 }
 
 async function play(scene: Scene): Promise<Played> {
-  const { tag, world } = scene;
+  const { tag, workers } = scene;
   await makeTenant(scene, tag);
   const written: Written = { acknowledged: [], begun: [] };
   for (const at of ALL) {
-    await world.insist("PUT", `/tenants/${tag}/resources/content?uri=${encodeURIComponent(uriOf(at))}`, { plain: "0" });
+    await workers.insist("PUT", `/tenants/${tag}/resources/content?uri=${encodeURIComponent(uriOf(at))}`, {
+      plain: "0",
+    });
     written.acknowledged[at] = written.begun[at] = 0;
   }
   const folder = await mkdtemp(join(tmpdir(), "tenantry-exports-"));

@@ -1,4 +1,4 @@
-// Owns the check of names: tenants are made twice at once, deleted and made again, and take hostnames from each other. No
+// The check of names: tenants are made twice at once, deleted and made again, and take hostnames from each other. No
 // hostname has two owners, none of a document is nobody's, and an id is one tenant's.
 
 import { setTimeout as pause } from "node:timers/promises";
@@ -29,7 +29,7 @@ interface Shown {
 }
 
 async function act(scene: Scene, draws: Draws, { ids, hostnames }: Names): Promise<readonly string[]> {
-  const { world } = scene;
+  const { workers } = scene;
   const violations: string[] = [];
   for (let step = 0; step < STEPS; step += 1) {
     const at = draws.below(2);
@@ -38,19 +38,19 @@ async function act(scene: Scene, draws: Draws, { ids, hostnames }: Names): Promi
     const document = { ...OPEN, title: id, hostnames: draws.some(hostnames, 0.4) };
     const kind = draws.unit();
     if (kind < 0.3) {
-      const made = await world.ask(at, "POST", "/tenants", { body: { id, document } });
+      const made = await workers.ask(at, "POST", "/tenants", { body: { id, document } });
       violations.push(...unexpected(`POST of ${id}`, made, [201, 409, 404]));
     } else if (kind < 0.85) {
-      const { etag } = draws.chance(0.6) ? await world.ask(at, "GET", `${path}/document`) : { etag: null };
+      const { etag } = draws.chance(0.6) ? await workers.ask(at, "GET", `${path}/document`) : { etag: null };
       const asked = { body: document, ...(etag === null ? {} : { ifMatch: etag }) };
       // Two at once with one If-Match: as two operators who have read the same.
       const puts = draws.chance(0.5)
-        ? [world.ask(at, "PUT", `${path}/document`, asked), world.ask(at + 1, "PUT", `${path}/document`, asked)]
-        : [world.ask(at, "PUT", `${path}/document`, asked)];
+        ? [workers.ask(at, "PUT", `${path}/document`, asked), workers.ask(at + 1, "PUT", `${path}/document`, asked)]
+        : [workers.ask(at, "PUT", `${path}/document`, asked)];
       for (const put of await Promise.all(puts))
         violations.push(...unexpected(`PUT of ${id}`, put, [200, 404, 409, 412]));
     } else {
-      const gone = await world.ask(at, "DELETE", path);
+      const gone = await workers.ask(at, "DELETE", path);
       violations.push(...unexpected(`DELETE of ${id}`, gone, [204, 404, 409]));
     }
   }
@@ -58,24 +58,24 @@ async function act(scene: Scene, draws: Draws, { ids, hostnames }: Names): Promi
 }
 
 /** Every tenant that there is, as it shows itself; what is being deleted is deleted. */
-async function settled({ world }: Scene, ids: readonly string[]): Promise<ReadonlyMap<string, Shown>> {
+async function settled({ workers }: Scene, ids: readonly string[]): Promise<ReadonlyMap<string, Shown>> {
   const shown = new Map<string, Shown>();
   for (const id of ids) {
-    const answer = await world.insist("GET", `/tenants/${id}`);
+    const answer = await workers.insist("GET", `/tenants/${id}`);
     // What was cut off while it was made is ended by its operator, or made.
-    if (answer.status === 404) await world.insist("DELETE", `/tenants/${id}`);
+    if (answer.status === 404) await workers.insist("DELETE", `/tenants/${id}`);
     if (answer.status === 404) continue;
     const tenant = json(answer) as unknown as Shown;
-    if (tenant.state === "deleting") await world.insist("DELETE", `/tenants/${id}`);
+    if (tenant.state === "deleting") await workers.insist("DELETE", `/tenants/${id}`);
     else shown.set(id, tenant);
   }
   return shown;
 }
 
 /** Which tenant answers on a hostname: each says its id for a title. */
-async function answersOn({ world }: Scene, at: number, hostname: string): Promise<string> {
+async function answersOn({ workers }: Scene, at: number, hostname: string): Promise<string> {
   const { headers, body } = write("2026-07-28", "server/discover", {});
-  const reply = await sendRaw(`${world.origin(at)}/mcp`, {
+  const reply = await sendRaw(`${workers.origin(at)}/mcp`, {
     headers: { ...headers, host: hostname },
     body: JSON.stringify(body),
   });
@@ -89,7 +89,7 @@ interface Judged {
 }
 
 async function judge(scene: Scene, { ids, hostnames }: Names, probe: string): Promise<Judged> {
-  const { world } = scene;
+  const { workers } = scene;
   const held: string[] = [];
   const tenants = await settled(scene, ids);
   const violations: string[] = [];
@@ -100,7 +100,7 @@ async function judge(scene: Scene, { ids, hostnames }: Names, probe: string): Pr
     if (owners.length > 1) violations.push(`${hostname} is in the documents of ${owners.join(" and ")}`);
     const [owner] = owners;
     const document = { ...OPEN, hostnames: [hostname] };
-    const asked = await world.insist("PUT", `/tenants/${probe}/document?dryRun=1`, { body: document });
+    const asked = await workers.insist("PUT", `/tenants/${probe}/document?dryRun=1`, { body: document });
     if (owner !== undefined && asked.status !== 409)
       violations.push(`${hostname} of ${owner} is free for another tenant: ${asked.status}`);
     if (owner === undefined) {
@@ -113,10 +113,10 @@ async function judge(scene: Scene, { ids, hostnames }: Names, probe: string): Pr
 }
 
 /** What no document names, another tenant can have: at the latest when nobody can be about to take it. */
-async function takes({ world }: Scene, probe: string, hostname: string): Promise<readonly string[]> {
+async function takes({ workers }: Scene, probe: string, hostname: string): Promise<readonly string[]> {
   const path = `/tenants/${probe}/document`;
-  const { status, text } = await world.insist("PUT", path, { body: { ...OPEN, hostnames: [hostname] } });
-  await world.insist("PUT", path, { body: OPEN });
+  const { status, text } = await workers.insist("PUT", path, { body: { ...OPEN, hostnames: [hostname] } });
+  await workers.insist("PUT", path, { body: OPEN });
   return status === 200 ? [] : [`${hostname}, which no document names, cannot be had: ${status} ${text.slice(0, 300)}`];
 }
 
@@ -125,12 +125,12 @@ async function isServed(
   at: number,
   { hostname, owner }: { readonly hostname: string; readonly owner: string },
 ): Promise<readonly string[]> {
-  let said = "";
+  let output = "";
   for (const until = Date.now() + FORGOTTEN_MS; Date.now() < until; await pause(250)) {
-    said = await answersOn(scene, at, hostname);
-    if (said === owner) return [];
+    output = await answersOn(scene, at, hostname);
+    if (output === owner) return [];
   }
-  return [`on ${hostname} of ${owner} answers ${said}`];
+  return [`on ${hostname} of ${owner} answers ${output}`];
 }
 
 async function play(scene: Scene): Promise<Played> {

@@ -1,11 +1,12 @@
-// Owns the check of ends: a tenant is deleted by two at once and made again, several times, while uploads, keys, documents and
-// calls of each are under way. Nothing of one is in the next, what the last one acknowledged is there, and no body stays in KV.
+// The check of ends: a tenant is deleted by two at once and made again, several times, while uploads, keys, documents
+// and calls of each are under way. Nothing of one is in the next, what the last one acknowledged is there, and no body
+// stays in KV.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { write } from "../../support/raw-http.ts";
 import { sized } from "../../support/tier.ts";
 import { json, OPEN, unexpected, type Check, type Played, type Scene } from "./check.ts";
-import { isUnknown, type Answer } from "./world.ts";
+import { isUnknown, type Answer } from "./unreliable-workers.ts";
 
 const LIVES = sized({ usual: 2, long: 3 });
 const SHARED = "lab://shared";
@@ -23,32 +24,33 @@ const contentOf = ({ tag }: Scene, uri: string) => `/tenants/${tag}/resources/co
 
 /** Everything that somebody asks of a tenant, each by its name. */
 function asksOf({ scene, mark }: Life): Readonly<Record<string, () => Promise<Answer>>> {
-  const { world, tag, draws } = scene;
+  const { workers, tag, draws } = scene;
   const at = draws.below(2);
   const call = write("2026-07-28", "tools/call", {
     name: "lab_write",
     arguments: { uri: `lab://${mark}/called`, text: `${mark} called` },
   });
   return {
-    "an upload": () => world.ask(at, "PUT", contentOf(scene, `lab://${mark}/one`), { plain: `${mark} one` }),
+    "an upload": () => workers.ask(at, "PUT", contentOf(scene, `lab://${mark}/one`), { plain: `${mark} one` }),
     "an upload of what others have": () =>
-      world.ask(at + 1, "PUT", contentOf(scene, SHARED), { plain: "the same in all" }),
-    "a key": () => world.ask(at, "POST", `/tenants/${tag}/keys`, { body: { name: mark } }),
-    "a document": () => world.ask(at + 1, "PUT", `/tenants/${tag}/document`, { body: { ...OPEN, title: mark } }),
-    "a secret": () => world.ask(at, "PUT", `/tenants/${tag}/secrets/${mark.toUpperCase()}`, { body: { value: mark } }),
+      workers.ask(at + 1, "PUT", contentOf(scene, SHARED), { plain: "the same in all" }),
+    "a key": () => workers.ask(at, "POST", `/tenants/${tag}/keys`, { body: { name: mark } }),
+    "a document": () => workers.ask(at + 1, "PUT", `/tenants/${tag}/document`, { body: { ...OPEN, title: mark } }),
+    "a secret": () =>
+      workers.ask(at, "PUT", `/tenants/${tag}/secrets/${mark.toUpperCase()}`, { body: { value: mark } }),
     "a call": () =>
-      world.send(at, `/mcp/${tag}`, { method: "POST", headers: call.headers, body: JSON.stringify(call.body) }),
+      workers.send(at, `/mcp/${tag}`, { method: "POST", headers: call.headers, body: JSON.stringify(call.body) }),
   };
 }
 
 /** As soon as the name is free; gives when it was made. */
-async function made({ world, tag }: Scene, mark: string): Promise<string> {
+async function made({ workers, tag }: Scene, mark: string): Promise<string> {
   for (;;) {
     const body = { id: tag, document: { ...OPEN, title: mark, description: mark } };
-    const answer = await world.insist("POST", "/tenants", { body });
+    const answer = await workers.insist("POST", "/tenants", { body });
     if (answer.status === 201) return String(json(answer)["created"]);
     // An earlier try of this one may have made it, though its answer was lost.
-    const shown = await world.insist("GET", `/tenants/${tag}`);
+    const shown = await workers.insist("GET", `/tenants/${tag}`);
     const { effective, created, state } = shown.status === 200 ? (json(shown) as unknown as Shown) : NOBODY;
     if (state === "active" && effective.description === mark) return created;
     if (answer.status !== 409) throw new Error(`${tag} is not made: ${answer.status} ${answer.text}`);
@@ -65,10 +67,10 @@ interface Shown {
 const NOBODY: Shown = { created: "", state: "", effective: {} };
 
 /** Until it is gone, by whichever of those that delete it. */
-async function deleted({ world, tag }: Scene, created: string): Promise<readonly string[]> {
+async function deleted({ workers, tag }: Scene, created: string): Promise<readonly string[]> {
   const path = `/tenants/${tag}?created=${encodeURIComponent(created)}`;
-  const [first, second] = await Promise.all([world.ask(0, "DELETE", path), world.ask(1, "DELETE", path)]);
-  const last = await world.insist("DELETE", path);
+  const [first, second] = await Promise.all([workers.ask(0, "DELETE", path), workers.ask(1, "DELETE", path)]);
+  const last = await workers.insist("DELETE", path);
   const statuses = [204, 404, 412];
   return [first, second, last].flatMap((answer) => unexpected("DELETE", answer, statuses));
 }
@@ -132,9 +134,9 @@ interface Ended {
 }
 
 async function judge({ scene, mark }: Life, { acknowledged, strange }: Ended): Promise<readonly string[]> {
-  const { world, tag } = scene;
+  const { workers, tag } = scene;
   const paths = ["", "/document", "/resources", "/keys", "/secrets", "/audit"].map((path) => `/tenants/${tag}${path}`);
-  const shown = await Promise.all(paths.map((path) => world.insist("GET", path)));
+  const shown = await Promise.all(paths.map((path) => workers.insist("GET", path)));
   const all = shown.map(({ text }) => text).join("\n");
   const violations = acknowledged
     .filter((text) => !all.includes(text))
@@ -144,7 +146,7 @@ async function judge({ scene, mark }: Life, { acknowledged, strange }: Ended): P
     if (at >= 0) violations.push(`of the one before, in ${mark}: ${all.slice(Math.max(0, at - 100), at + 100)}`);
   }
   for (const uri of acknowledged.filter((text) => text.startsWith("lab://"))) {
-    const { status, text } = await world.insist("GET", contentOf(scene, uri));
+    const { status, text } = await workers.insist("GET", contentOf(scene, uri));
     if (status !== 200) violations.push(`the body of ${uri} was answered ${status} ${text.slice(0, 200)}`);
   }
   return violations;
@@ -153,17 +155,17 @@ async function judge({ scene, mark }: Life, { acknowledged, strange }: Ended): P
 const markOf = ({ tag }: Scene, life: number) => `${tag.replaceAll("-", "")}x${life}x`;
 
 /** What KV has of a tenant that is gone. */
-async function bodiesLeft({ world, tag }: Scene): Promise<readonly string[]> {
+async function bodiesLeft({ workers, tag }: Scene): Promise<readonly string[]> {
   let left: readonly string[] = [];
   for (const until = Date.now() + CLEARED_WITHIN_MS; Date.now() < until; await pause(500)) {
-    left = (await Promise.all([`body/${tag}@`, `body/${tag}/`].map((prefix) => world.keys(prefix)))).flat();
+    left = (await Promise.all([`body/${tag}@`, `body/${tag}/`].map((prefix) => workers.keys(prefix)))).flat();
     if (left.length === 0) return [];
   }
   return left.map((key) => `KV has ${key} of a tenant that is gone`);
 }
 
 async function play(scene: Scene): Promise<Played> {
-  const { world, tag } = scene;
+  const { workers, tag } = scene;
   const violations: string[] = [];
   const last: Life = { scene, mark: markOf(scene, LIVES - 1) };
   const ended = await scene.stormy(async () => {
@@ -172,7 +174,7 @@ async function play(scene: Scene): Promise<Played> {
     for (let at = 0; at < LIVES - 1; at += 1) {
       const mark = markOf(scene, at);
       earlier = await made(scene, mark);
-      await world.ask(0, "PUT", contentOf(scene, SHARED), { plain: "the same in all" });
+      await workers.ask(0, "PUT", contentOf(scene, SHARED), { plain: "the same in all" });
       const lates = under({ scene, mark });
       await pause(scene.draws.below(LATE_MS / 2));
       const begun = Date.now();
@@ -180,7 +182,7 @@ async function play(scene: Scene): Promise<Played> {
       ends.push({ lates, begun, next: Date.now() });
     }
     const created = await made(scene, last.mark);
-    const again = await world.ask(1, "DELETE", `/tenants/${tag}?created=${encodeURIComponent(earlier)}`);
+    const again = await workers.ask(1, "DELETE", `/tenants/${tag}?created=${encodeURIComponent(earlier)}`);
     violations.push(...unexpected("DELETE of the one before", again, [412]));
     const acknowledged = await writeLast(last);
     await Promise.all(ends.flatMap(({ lates }) => lates.map(({ work }) => work)));

@@ -1,10 +1,10 @@
-// Owns the check that resources and documents are registers: whatever several clients of both Workers write and read at once,
-// with If-Match and without, one order of it fits.
+// The check that resources and documents are registers: whatever several clients of both Workers write and read at
+// once, with If-Match and without, one order of it fits.
 
 import { unexpected, json, makeTenant, OPEN, type Check, type Played, type Scene } from "./check.ts";
 import type { Draws } from "./draws.ts";
 import { contradiction, type Operation, type Step } from "../../support/linearizable.ts";
-import { isUnknown, type Answer } from "./world.ts";
+import { isUnknown, type Answer } from "./unreliable-workers.ts";
 import { sized } from "../../support/tier.ts";
 
 const CLIENTS = 4;
@@ -20,21 +20,22 @@ interface Register {
   valueOf(answer: Answer): string;
 }
 
-function registersOf({ world, tag }: Scene): readonly Register[] {
+function registersOf({ workers, tag }: Scene): readonly Register[] {
   const content = `/tenants/${tag}/resources/content?uri=${encodeURIComponent(URI)}`;
   const document = `/tenants/${tag}/document`;
   const matching = (ifMatch: string | undefined) => (ifMatch === undefined ? {} : { ifMatch });
   return [
     {
       name: "resource",
-      read: (at) => world.ask(at, "GET", content),
-      write: (at, value, ifMatch) => world.ask(at, "PUT", content, { plain: value, ...matching(ifMatch) }),
+      read: (at) => workers.ask(at, "GET", content),
+      write: (at, value, ifMatch) => workers.ask(at, "PUT", content, { plain: value, ...matching(ifMatch) }),
       valueOf: ({ status, text }) => (status === 404 ? "" : text),
     },
     {
       name: "document",
-      read: (at) => world.ask(at, "GET", document),
-      write: (at, title, ifMatch) => world.ask(at, "PUT", document, { body: { ...OPEN, title }, ...matching(ifMatch) }),
+      read: (at) => workers.ask(at, "GET", document),
+      write: (at, title, ifMatch) =>
+        workers.ask(at, "PUT", document, { body: { ...OPEN, title }, ...matching(ifMatch) }),
       valueOf: (answer) => (json(answer)["title"] as string | undefined) ?? "",
     },
   ];
@@ -64,21 +65,21 @@ async function act(client: Client): Promise<void> {
 }
 
 /** What it learnt for an If-Match. */
-async function read({ scene: { world }, register, draws, history, violations }: Client): Promise<Known | undefined> {
-  const begun = world.tick();
+async function read({ scene: { workers }, register, draws, history, violations }: Client): Promise<Known | undefined> {
+  const begun = workers.tick();
   const answer = await register.read(draws.below(2));
   violations.push(...unexpected(`GET of a ${register.name}`, answer, [200, 404]));
   if (isUnknown(answer)) return undefined;
   const value = register.valueOf(answer);
-  history.push({ kind: "read", value, begun, ended: world.tick() });
+  history.push({ kind: "read", value, begun, ended: workers.tick() });
   return answer.etag === null ? undefined : { value, etag: answer.etag };
 }
 
 async function write(client: Client, value: string, from: Known | undefined): Promise<void> {
   const { scene, register, draws, history, violations } = client;
-  const begun = scene.world.tick();
+  const begun = scene.workers.tick();
   const answer = await register.write(draws.below(2), value, from?.etag);
-  const ended = isUnknown(answer) ? Infinity : scene.world.tick();
+  const ended = isUnknown(answer) ? Infinity : scene.workers.tick();
   violations.push(...unexpected(`PUT of a ${register.name}`, answer, from ? [200, 201, 412] : [200, 201]));
   const step: Step =
     from && answer.status === 412
@@ -88,7 +89,7 @@ async function write(client: Client, value: string, from: Known | undefined): Pr
 }
 
 async function play(scene: Scene): Promise<Played> {
-  const { draws, tag, world } = scene;
+  const { draws, tag, workers } = scene;
   await makeTenant(scene, tag);
   const violations: string[] = [];
   let operations = 0;
@@ -103,9 +104,9 @@ async function play(scene: Scene): Promise<Played> {
     ),
   );
   for (const { register, history } of registers) {
-    const begun = world.tick();
-    const last = register.valueOf(await world.insist("GET", pathOf(register, tag)));
-    history.push({ kind: "read", value: last, begun, ended: world.tick() });
+    const begun = workers.tick();
+    const last = register.valueOf(await workers.insist("GET", pathOf(register, tag)));
+    history.push({ kind: "read", value: last, begun, ended: workers.tick() });
     operations += history.length;
     const wrong = contradiction("", history);
     if (wrong !== undefined) violations.push(`${register.name}: ${wrong}`);

@@ -1,9 +1,9 @@
-// Owns the calls that are under way when a Worker is killed, and what may come of each: one result where the client can go on with
-// it, and never an effect twice. Refuses to begin any while nobody listens.
+// The calls that are under way when a Worker is killed, and what may come of each: one result where the client can go
+// on with it, and never an effect twice.
 
 import type { Draws } from "../jitter/draws.ts";
 import { beginCall, type Begun, type Watcher } from "./watcher.ts";
-import type { KilledWorld } from "./world.ts";
+import type { RestartingWorker } from "./restarting-worker.ts";
 
 /** Whoever is asked says so, and answers when `until` settles. */
 export interface Patience {
@@ -36,7 +36,7 @@ const GOING_ON = { lab_long: "counted", lab_report: "reported", lab_pay: "asked"
 const PAYS = "lab_pay_first";
 
 export class CallsOfARound {
-  readonly #world: KilledWorld;
+  readonly #worker: RestartingWorker;
   readonly #tenant: string;
   readonly #tag: string;
   readonly #callers: readonly Caller[];
@@ -47,11 +47,11 @@ export class CallsOfARound {
   #isOver = false;
 
   constructor(
-    world: KilledWorld,
+    worker: RestartingWorker,
     tenant: string,
     { tag, callers, draws }: { readonly tag: string; readonly callers: readonly Caller[]; readonly draws: Draws },
   ) {
-    this.#world = world;
+    this.#worker = worker;
     this.#tenant = tenant;
     this.#tag = tag;
     this.#callers = callers;
@@ -65,12 +65,12 @@ export class CallsOfARound {
       const able = this.#callers.filter(({ resumes, isAsked }) => resumes && (isAsked || name !== "lab_pay"));
       for (let at = 0; at < each && able.length > 0; at += 1) {
         const { watcher, patience } = able.splice(this.#draws.below(able.length), 1)[0] as Caller;
-        const asked = Promise.withResolvers<void>();
-        Object.assign(patience, { until: this.#release.promise, asked: asked.resolve });
+        const arrival = Promise.withResolvers<void>();
+        Object.assign(patience, { until: this.#release.promise, asked: arrival.resolve });
         const args = name === "lab_report" ? { reports: 10, everyMs: 200 } : {};
         const call = beginCall(watcher, { name, key: `${this.#tag}-${name}-${at}`, args });
         this.#going.push(call);
-        underWay.push(Promise.race([call.underWay, asked.promise]));
+        underWay.push(Promise.race([call.underWay, arrival.promise]));
       }
     }
     await Promise.all(underWay);
@@ -99,7 +99,7 @@ export class CallsOfARound {
   async goOn(): Promise<void> {
     for (const { key } of this.#going.filter(({ name }) => name === "lab_long")) {
       const query = new URLSearchParams({ uri: `lab://gates/${key}` });
-      await this.#world.insist("PUT", `/tenants/${this.#tenant}/resources/content?${query}`, { plain: "open" });
+      await this.#worker.insist("PUT", `/tenants/${this.#tenant}/resources/content?${query}`, { plain: "open" });
     }
     this.#release.resolve();
   }
@@ -119,20 +119,20 @@ export class CallsOfARound {
     for (const call of [...this.#paying, ...this.#going.filter(({ name }) => name === "lab_pay")]) {
       const outcome = await settled(call);
       const paid = effects.filter((uri) => uri.startsWith(`lab://payments/${call.key}/`));
-      const said = "text" in outcome ? outcome.text : "";
-      const isLost = said !== "" && paid.length === 0;
+      const text = "text" in outcome ? outcome.text : "";
+      const isLost = text !== "" && paid.length === 0;
       if (
         isLost ||
         paid.length > 1 ||
-        (said !== "" && !paid.some((uri) => said.includes(uri.split("/").at(-1) ?? "?")))
+        (text !== "" && !paid.some((uri) => text.includes(uri.split("/").at(-1) ?? "?")))
       )
         wrong.push(
-          `${call.watcher.connected.kind}: ${call.name} ${call.key} said "${said}" and paid ${paid.length} times`,
+          `${call.watcher.connected.kind}: ${call.name} ${call.key} said "${text}" and paid ${paid.length} times`,
         );
       if (call.name !== PAYS) continue;
       const tally = tallyOf(tallies, "paid");
       tally.begun += 1;
-      if (said === "") tally.refused += 1;
+      if (text === "") tally.refused += 1;
       else tally.answered += 1;
     }
     return wrong;
@@ -143,7 +143,7 @@ export class CallsOfARound {
     const prefix = `lab://payments/${this.#tag}-`;
     for (let cursor = ""; ;) {
       const query = new URLSearchParams({ prefix, limit: "500", ...(cursor === "" ? {} : { cursor }) });
-      const page = await this.#world.json("GET", `/tenants/${this.#tenant}/resources?${query}`);
+      const page = await this.#worker.json("GET", `/tenants/${this.#tenant}/resources?${query}`);
       for (const { uri } of page["items"] as { uri: string }[]) if (uri.startsWith(prefix)) uris.push(uri);
       if (typeof page["next"] !== "string") return uris;
       cursor = page["next"];

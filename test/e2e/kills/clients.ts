@@ -1,5 +1,5 @@
-// Owns how the unmodified official clients, and `mcp-remote`, connect to a Worker that is killed: with the options that they have
-// by themselves, but for how often those over HTTP try again. Refuses to judge what they hear.
+// How the unmodified official clients, and `mcp-remote`, connect to a Worker that is killed: with the options that they
+// have by themselves, but for how often those over HTTP try again.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -113,9 +113,9 @@ const remote: Kind = {
   resumes: true,
   connect: async (place) => {
     const home = mkdtempSync(join(tmpdir(), "tenantry-home-"));
-    const said = Object.entries(headersOf(place)).flatMap(([name, value]) => ["--header", `${name}: ${value}`]);
+    const lines = Object.entries(headersOf(place)).flatMap(([name, value]) => ["--header", `${name}: ${value}`]);
     const proxy = join(FOREIGN, "node_modules/mcp-remote/dist/proxy.js");
-    const args = [proxy, place.url, "--allow-http", "--silent", ...said];
+    const args = [proxy, place.url, "--allow-http", "--silent", ...lines];
     const client = new ClientV1({ name: "killed", version: "1" });
     await client.connect(new StdioClientTransport({ command: process.execPath, args, env: { HOME: home } }));
     const connected = byV1("mcp-remote", client);

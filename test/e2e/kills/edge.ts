@@ -1,5 +1,5 @@
-// Owns what stands before a Worker in production: whoever connects while no process listens is kept waiting, and not refused.
-// Refuses to keep what was connected when the process died.
+// What stands before a Worker in production: whoever connects while no process listens is kept waiting, and not
+// refused.
 
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";

@@ -1,11 +1,11 @@
-// Owns what happens between one kill and the next: changes and calls until the Worker is killed, in the middle of which it is, and
-// what is true of each stream and call after the other release answers. Refuses to change anything before that was looked at.
+// What happens between one kill and the next: changes and calls until the Worker is killed, in the middle of which it
+// is, and what is true of each stream and call after the other release answers.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { createDraws, type Draws } from "../jitter/draws.ts";
 import type { Release } from "../two-releases.ts";
 import { CallsOfARound, type Caller, type Tallies } from "./calls.ts";
-import type { KilledWorld } from "./world.ts";
+import type { RestartingWorker } from "./restarting-worker.ts";
 
 export const GAP_MS = 10_000;
 /** After so long a stream is said to have lost what it was not told. */
@@ -50,7 +50,7 @@ interface Answered {
 const otherOf = (release: Release): Release => (release === "this" ? "next" : "this");
 
 export class Rounds {
-  readonly #world: KilledWorld;
+  readonly #worker: RestartingWorker;
   readonly #tenant: string;
   #callers: readonly Caller[] = [];
   readonly #figures: Figures;
@@ -59,8 +59,8 @@ export class Rounds {
   readonly #sent = new Map<string, number>();
   readonly #acknowledged = new Map<string, number>();
 
-  constructor(world: KilledWorld, tenant: string, figures: Figures, seed: number) {
-    this.#world = world;
+  constructor(worker: RestartingWorker, tenant: string, figures: Figures, seed: number) {
+    this.#worker = worker;
     this.#tenant = tenant;
     this.#figures = figures;
     this.#seed = seed;
@@ -76,14 +76,14 @@ export class Rounds {
     const seed = this.#seed;
     const draws = createDraws(seed + at);
     const problems = await this.#play(`r${at}`, draws, sizes);
-    const { release } = this.#world;
+    const { release } = this.#worker;
     this.#figures.violations.push(
       ...problems.map((problem) => `SEED=${seed}, kill ${at}, then ${release}: ${problem}`),
     );
   }
 
   async #play(tag: string, draws: Draws, { callsOfAKind, paying }: Sizes): Promise<readonly string[]> {
-    const calls = new CallsOfARound(this.#world, this.#tenant, { tag, callers: this.#callers, draws: draws.fork() });
+    const calls = new CallsOfARound(this.#worker, this.#tenant, { tag, callers: this.#callers, draws: draws.fork() });
     const isOver = { now: false };
     const withdrawal = this.#withdraw();
     await calls.begin(callsOfAKind);
@@ -94,12 +94,12 @@ export class Rounds {
     const payments = calls.keepPaying(paying);
     await pause(300 + draws.below(1200));
     const killedAt = Date.now();
-    await this.#world.kill();
+    await this.#worker.kill();
     isOver.now = true;
     calls.stop();
     await Promise.all(changes);
     // Payments are not waited for: a client whose answer was lost waits longer than others try again.
-    const answeredAt = await this.#world.start(otherOf(this.#world.release));
+    const answeredAt = await this.#worker.start(otherOf(this.#worker.release));
     this.#figures.away.push(answeredAt - killedAt);
     const beat = await this.#write(BEAT);
     if (beat === undefined) return ["a write was refused after the restart"];
@@ -118,7 +118,7 @@ export class Rounds {
     const number = (this.#sent.get(uri) ?? 0) + 1;
     this.#sent.set(uri, number);
     const path = `/tenants/${this.#tenant}/resources/content?${new URLSearchParams({ uri })}`;
-    const { status } = await this.#world.ask("PUT", path, { plain: String(number) });
+    const { status } = await this.#worker.ask("PUT", path, { plain: String(number) });
     if (status < 200 || status >= 300) {
       this.#figures.cutOff += 1;
       return undefined;
@@ -139,13 +139,13 @@ export class Rounds {
   async #withdraw(): Promise<void> {
     const path = `/tenants/${this.#tenant}/suspensions`;
     const { status } = (await this.#isWithdrawn())
-      ? await this.#world.ask("DELETE", `${path}/tool/${WITHDRAWN}`)
-      : await this.#world.ask("POST", path, { json: { kind: "tool", name: WITHDRAWN, note: "Under repair" } });
+      ? await this.#worker.ask("DELETE", `${path}/tool/${WITHDRAWN}`)
+      : await this.#worker.ask("POST", path, { json: { kind: "tool", name: WITHDRAWN, note: "Under repair" } });
     if (status >= 200 && status < 300) this.#figures.withdrawals += 1;
   }
 
   async #isWithdrawn(): Promise<boolean> {
-    const { items } = await this.#world.json("GET", `/tenants/${this.#tenant}/suspensions`);
+    const { items } = await this.#worker.json("GET", `/tenants/${this.#tenant}/suspensions`);
     return (items as readonly object[]).length > 0;
   }
 
@@ -154,7 +154,7 @@ export class Rounds {
     const lost: string[] = [];
     for (const uri of PAGES) {
       const path = `/tenants/${this.#tenant}/resources/content?${new URLSearchParams({ uri })}`;
-      const stored = Number(await this.#world.insist("GET", path));
+      const stored = Number(await this.#worker.insist("GET", path));
       const acknowledged = this.#acknowledged.get(uri) ?? 0;
       if (stored < acknowledged) lost.push(`${uri} is ${stored}, and ${acknowledged} was acknowledged`);
       this.#acknowledged.set(uri, Math.max(stored, acknowledged));

@@ -1,5 +1,5 @@
-// Owns an application with an official client in it: it reads what it is told has changed, and tries again what it could not
-// read. In era 2026 it listens again when a subscription ends, and reads all then. Refuses to ask for anything it was not told of.
+// An application with an official client in it: it reads what it is told has changed, and tries again what it could not
+// read. In era 2026 it listens again when a subscription ends, and reads all then.
 
 import { setTimeout as pause } from "node:timers/promises";
 import type { Client as ClientV2 } from "@modelcontextprotocol/client";

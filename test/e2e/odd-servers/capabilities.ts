@@ -1,7 +1,7 @@
 // What a server says of itself when a session begins.
 
 import type { Json } from "../../support/mcp-client.ts";
-import { at, everywhere, onInitialize, resultIn } from "./asked.ts";
+import { at, everywhere, onInitialize, resultIn } from "./odd-request.ts";
 import type { OddKind, OddRow } from "./odd-row.ts";
 
 const USUAL = { tools: {}, prompts: {}, resources: {} };

@@ -1,7 +1,7 @@
 // Every answer says that it is something else, or says it oddly.
 
 import { WORDS, type OddKind, type OddRow } from "./odd-row.ts";
-import { event, EVENTS, everywhere, onCall } from "./asked.ts";
+import { event, EVENTS, everywhere, onCall } from "./odd-request.ts";
 
 const JSONS: readonly (readonly [id: string, type: string])[] = [
   ["type-charset", "application/json; charset=utf-8"],

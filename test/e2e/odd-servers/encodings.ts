@@ -3,7 +3,7 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import type { Json } from "../../support/mcp-client.ts";
 import type { OddKind, OddRow } from "./odd-row.ts";
-import { event, EVENTS, everywhere, onCall, type Oddity } from "./asked.ts";
+import { event, EVENTS, everywhere, onCall, type Oddity } from "./odd-request.ts";
 
 const utf8 = new TextEncoder();
 

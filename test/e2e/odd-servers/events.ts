@@ -2,12 +2,12 @@
 
 import type { Json } from "../../support/mcp-client.ts";
 import { WORKS, type OddKind, type OddRow } from "./odd-row.ts";
-import { at, event, everywhere, onCall, type Asked } from "./asked.ts";
+import { at, event, everywhere, onCall, type OddRequest } from "./odd-request.ts";
 
 const encoder = new TextEncoder();
-const another = (asked: Asked): Json => ({
+const another = (request: OddRequest): Json => ({
   jsonrpc: "2.0",
-  id: asked.id,
+  id: request.id,
   result: { content: [{ type: "text", text: "went elsewhere" }] },
 });
 
@@ -59,13 +59,13 @@ const RULED = new Set(["beat-object", "beat-empty-object", "beat-text", "beat-qu
 const PRECEDED: readonly OddRow[] = BEFORE.map(([id, what, text]) => ({
   id,
   what: `before the answer: ${what}`,
-  odd: onCall((asked) => asked.stream(text, event(asked.usual)).end()),
+  odd: onCall((request) => request.stream(text, event(request.usual)).end()),
   ...(RULED.has(id) ? WORKS : {}),
 }));
 
 /** The text of an event, written another way. */
 const written = (change: (text: string, usual: Json) => string) =>
-  everywhere((asked, usual) => asked.stream(change(event(usual), usual)).end());
+  everywhere((request, usual) => request.stream(change(event(usual), usual)).end());
 
 const WRITTEN: readonly OddRow[] = [
   {
@@ -122,8 +122,8 @@ const WRITTEN: readonly OddRow[] = [
   {
     id: "drips",
     what: "a stream comes byte by byte",
-    odd: everywhere((asked, usual) => {
-      const exchange = asked.stream();
+    odd: everywhere((request, usual) => {
+      const exchange = request.stream();
       for (const byte of encoder.encode(event(usual))) exchange.raw(Uint8Array.of(byte));
       exchange.end();
     }),
@@ -134,77 +134,80 @@ const ENDS: readonly OddRow[] = [
   {
     id: "stays-open",
     what: "a stream stays open after the answer",
-    odd: everywhere((asked, usual) => void asked.stream(event(usual))),
+    odd: everywhere((request, usual) => void request.stream(event(usual))),
   },
   {
     id: "breaks-after",
     what: "a stream breaks after the answer",
-    odd: onCall((asked) => asked.stream(event(asked.usual)).drop()),
+    odd: onCall((request) => request.stream(event(request.usual)).drop()),
   },
   {
     id: "beats-after",
     what: "heartbeats after the answer",
-    odd: onCall((asked) => asked.stream(event(asked.usual), "data: ping\n\n", "data: {}\n\n").end()),
+    odd: onCall((request) => request.stream(event(request.usual), "data: ping\n\n", "data: {}\n\n").end()),
   },
   {
     id: "ends-before",
     isSilent: true,
     what: "a stream ends without an answer",
-    odd: onCall((asked) => asked.stream(": bye\n\n").end()),
+    odd: onCall((request) => request.stream(": bye\n\n").end()),
   },
   {
     id: "breaks-before",
     isSilent: true,
     what: "a stream breaks before the answer",
-    odd: onCall((asked) => asked.stream('data: {"jsonrpc"').drop()),
+    odd: onCall((request) => request.stream('data: {"jsonrpc"').drop()),
   },
   {
     id: "resumed",
     what: "a stream ends after an id, and a GET has the answer",
-    odd: at(["tools/call", "GET"], (asked) => {
-      const { state, exchange } = asked;
-      if (asked.name === "tools/call") {
-        state[String(asked.exchange.headers["mcp-session-id"])] = asked.usual;
-        asked.stream("id: 7\nretry: 50\ndata:\n\n").end();
-      } else if (exchange.headers["last-event-id"] === undefined) asked.asUsual();
-      else asked.stream(event(state[String(exchange.headers["mcp-session-id"])])).end();
+    odd: at(["tools/call", "GET"], (request) => {
+      const { state, exchange } = request;
+      if (request.name === "tools/call") {
+        state[String(request.exchange.headers["mcp-session-id"])] = request.usual;
+        request.stream("id: 7\nretry: 50\ndata:\n\n").end();
+      } else if (exchange.headers["last-event-id"] === undefined) request.asUsual();
+      else request.stream(event(state[String(exchange.headers["mcp-session-id"])])).end();
     }),
   },
   {
     id: "twice-event",
     what: "a call is answered twice, in two events",
-    odd: onCall((asked) => asked.stream(event(asked.usual), event(another(asked))).end()),
+    odd: onCall((request) => request.stream(event(request.usual), event(another(request))).end()),
   },
   {
     id: "twice-same",
     what: "a call is answered twice with the same",
-    odd: onCall((asked) => asked.stream(event(asked.usual), event(asked.usual)).end()),
+    odd: onCall((request) => request.stream(event(request.usual), event(request.usual)).end()),
   },
   {
     id: "twice-batch",
     what: "a call is answered twice, in a batch",
-    odd: onCall((asked) => asked.json([asked.usual, another(asked)])),
+    odd: onCall((request) => request.json([request.usual, another(request)])),
     gateway: { callFails: /twice/ },
   },
   {
     id: "twice-batch-event",
     what: "a call is answered twice, in one event",
-    odd: onCall((asked) => asked.stream(event([asked.usual, another(asked)])).end()),
+    odd: onCall((request) => request.stream(event([request.usual, another(request)])).end()),
     isSilent: true,
   },
   {
     id: "twice-error",
     what: "a call is answered with an error, and then with a result",
-    odd: onCall((asked) =>
-      asked
-        .stream(event({ jsonrpc: "2.0", id: asked.id, error: { code: -32000, message: "first" } }), event(asked.usual))
+    odd: onCall((request) =>
+      request
+        .stream(
+          event({ jsonrpc: "2.0", id: request.id, error: { code: -32000, message: "first" } }),
+          event(request.usual),
+        )
         .end(),
     ),
   },
   {
     id: "twice-everywhere",
     what: "everything is answered twice",
-    odd: everywhere((asked, usual) => asked.stream(event(usual), event(usual)).end()),
+    odd: everywhere((request, usual) => request.stream(event(usual), event(usual)).end()),
   },
 ];
 

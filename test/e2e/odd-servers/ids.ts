@@ -2,7 +2,7 @@
 
 import type { Json } from "../../support/mcp-client.ts";
 import { WORDS, WORKS, type OddKind, type OddRow } from "./odd-row.ts";
-import { at, event, everywhere, onCall, type Asked } from "./asked.ts";
+import { at, event, everywhere, onCall, type OddRequest } from "./odd-request.ts";
 
 /** What servers that refuse before they have read the id write in its place. */
 const MADE_UP: readonly { readonly slug: string; readonly what: string; readonly id?: unknown }[] = [
@@ -14,8 +14,8 @@ const MADE_UP: readonly { readonly slug: string; readonly what: string; readonly
   { slug: "object", what: "the id {}", id: {} },
 ];
 
-function refused(asked: Asked, status: number, { id }: Json): void {
-  asked.json(
+function refused(request: OddRequest, status: number, { id }: Json): void {
+  request.json(
     { jsonrpc: "2.0", ...(id === undefined ? {} : { id }), error: { code: -32600, message: WORDS } },
     { status },
   );
@@ -24,7 +24,7 @@ function refused(asked: Asked, status: number, { id }: Json): void {
 const PROBED: readonly OddRow[] = MADE_UP.map(({ slug, what, id }) => ({
   id: `probe-id-${slug}`,
   what: `the probe is answered 400 with ${what}`,
-  odd: at(["server/discover"], (asked) => refused(asked, 400, { id })),
+  odd: at(["server/discover"], (request) => refused(request, 400, { id })),
   ...WORKS,
 }));
 
@@ -33,7 +33,7 @@ const CALLED: readonly OddRow[] = [400, 404, 500].flatMap((status) =>
     id: `call-${status}-id-${slug}`,
     what: `a call is answered ${status} with ${what}`,
     words: WORDS,
-    odd: onCall((asked) => refused(asked, status, { id })),
+    odd: onCall((request) => refused(request, status, { id })),
   })),
 );
 
@@ -49,8 +49,8 @@ const SPELLED: readonly OddRow[] = [
   id: `id-${slug}`,
   what: `every answer has its id, ${what}`,
   also: ["get", "read"] as const,
-  odd: everywhere((asked, usual) =>
-    typeof asked.id === "number" ? asked.send(spelled(usual, spell(asked.id))) : asked.json(usual),
+  odd: everywhere((request, usual) =>
+    typeof request.id === "number" ? request.send(spelled(usual, spell(request.id))) : request.json(usual),
   ),
   ...(slug === "zeros" ? {} : WORKS),
 }));
@@ -59,14 +59,14 @@ const RESULTS: readonly OddRow[] = [
   {
     id: "id-text-in-events",
     what: "every event has its id, a number as text",
-    odd: everywhere((asked, usual) => asked.stream(event({ ...usual, id: String(asked.id) })).end()),
+    odd: everywhere((request, usual) => request.stream(event({ ...usual, id: String(request.id) })).end()),
     ...WORKS,
   },
   {
     id: "id-text-2026",
     what: "every answer has its id, a number as text, in both eras",
     speaksBoth: true,
-    odd: everywhere((asked, usual) => asked.json({ ...usual, id: String(asked.id) })),
+    odd: everywhere((request, usual) => request.json({ ...usual, id: String(request.id) })),
     ...WORKS,
   },
   {
@@ -74,39 +74,39 @@ const RESULTS: readonly OddRow[] = [
     what: 'a call is answered 500 with the id "server-error", in both eras',
     speaksBoth: true,
     words: WORDS,
-    odd: onCall((asked) => refused(asked, 500, { id: "server-error" })),
+    odd: onCall((request) => refused(request, 500, { id: "server-error" })),
   },
   {
     id: "id-zero-lost",
     what: "the id 0 comes back as null",
-    odd: everywhere((asked, usual) => asked.json({ ...usual, id: asked.id === 0 ? null : asked.id })),
+    odd: everywhere((request, usual) => request.json({ ...usual, id: request.id === 0 ? null : request.id })),
   },
   {
     id: "result-id-null",
     what: "a result has the id null",
-    odd: onCall((asked) => asked.json({ ...asked.usual, id: null })),
+    odd: onCall((request) => request.json({ ...request.usual, id: null })),
   },
   {
     id: "result-id-missing",
     what: "a result has no id",
-    odd: onCall((asked) => asked.json({ ...asked.usual, id: undefined })),
+    odd: onCall((request) => request.json({ ...request.usual, id: undefined })),
   },
   {
     id: "result-id-foreign",
     what: "a result has another id",
     isSilent: true,
-    odd: onCall((asked) => asked.json({ ...asked.usual, id: 4711 })),
+    odd: onCall((request) => request.json({ ...request.usual, id: 4711 })),
   },
   {
     id: "result-id-true",
     what: "a result has the id true",
-    odd: onCall((asked) => asked.json({ ...asked.usual, id: true })),
+    odd: onCall((request) => request.json({ ...request.usual, id: true })),
   },
   ...MADE_UP.map(({ slug, what, id }) => ({
     id: `error-200-id-${slug}`,
     what: `an error is answered 200 with ${what}`,
     words: WORDS,
-    odd: onCall((asked) => refused(asked, 200, { id })),
+    odd: onCall((request) => refused(request, 200, { id })),
     ...(slug === "null" || slug === "object" ? {} : { isSilent: true as const }),
   })),
 ];
@@ -117,19 +117,19 @@ const STRAY: readonly OddRow[] = [
   {
     id: "stray-before",
     what: "a foreign response is before the answer, on its stream",
-    odd: onCall((asked) => asked.stream(event(foreign), event(asked.usual)).end()),
+    odd: onCall((request) => request.stream(event(foreign), event(request.usual)).end()),
   },
   {
     id: "stray-text-before",
     what: 'a response with the id "unknown" is before the answer, on its stream',
-    odd: onCall((asked) => asked.stream(event({ ...foreign, id: "unknown" }), event(asked.usual)).end()),
+    odd: onCall((request) => request.stream(event({ ...foreign, id: "unknown" }), event(request.usual)).end()),
   },
   {
     id: "stray-error-before",
     what: "an error with the id null is before the answer, on its stream",
-    odd: onCall((asked) =>
-      asked
-        .stream(event({ jsonrpc: "2.0", id: null, error: { code: -32603, message: "late" } }), event(asked.usual))
+    odd: onCall((request) =>
+      request
+        .stream(event({ jsonrpc: "2.0", id: null, error: { code: -32603, message: "late" } }), event(request.usual))
         .end(),
     ),
   },
@@ -137,22 +137,22 @@ const STRAY: readonly OddRow[] = [
     id: "stray-2026",
     what: "a foreign response is before the answer, in both eras",
     speaksBoth: true,
-    odd: onCall((asked) => asked.stream(event(foreign), event(asked.usual)).end()),
+    odd: onCall((request) => request.stream(event(foreign), event(request.usual)).end()),
   },
   {
     id: "stray-after",
     what: "a foreign response is after the answer, on its stream",
-    odd: onCall((asked) => asked.stream(event(asked.usual), event(foreign)).end()),
+    odd: onCall((request) => request.stream(event(request.usual), event(foreign)).end()),
   },
   {
     id: "stray-in-batch",
     what: "a foreign response is beside the answer, in a batch",
-    odd: onCall((asked) => asked.json([foreign, asked.usual])),
+    odd: onCall((request) => request.json([foreign, request.usual])),
   },
   {
     id: "batch-of-one",
     what: "every answer is a batch of one",
-    odd: everywhere((asked, usual) => asked.json([usual])),
+    odd: everywhere((request, usual) => request.json([usual])),
   },
 ];
 

@@ -2,7 +2,7 @@
 
 import type { Json } from "../../support/mcp-client.ts";
 import { LISTS, WORDS, type Demand, type ListName, type OddKind, type OddRow } from "./odd-row.ts";
-import { at, resultIn, type Asked } from "./asked.ts";
+import { at, resultIn, type OddRequest } from "./odd-request.ts";
 
 const METHODS: Readonly<Record<ListName, { readonly method: string; readonly member: string }>> = {
   tools: { method: "tools/list", member: "tools" },
@@ -14,27 +14,27 @@ const METHODS: Readonly<Record<ListName, { readonly method: string; readonly mem
 interface OddList {
   readonly slug: string;
   readonly what: string;
-  readonly odd: (asked: Asked, member: string) => void;
+  readonly odd: (request: OddRequest, member: string) => void;
   /** It cannot be read, so the gateway says so. */
   readonly isUnread?: true;
   readonly isSilent?: true;
 }
 
-const nothing = (status: number) => (asked: Asked) => asked.send("", { status, type: null });
-const refused = (code: number, status?: number) => (asked: Asked) =>
-  asked.error(code, WORDS, status === undefined ? {} : { status });
-const instead = (value: unknown) => (asked: Asked, member: string) => asked.result({ [member]: value });
-const beside = (more: Json) => (asked: Asked) => asked.result({ ...resultIn(asked), ...more });
+const nothing = (status: number) => (request: OddRequest) => request.send("", { status, type: null });
+const refused = (code: number, status?: number) => (request: OddRequest) =>
+  request.error(code, WORDS, status === undefined ? {} : { status });
+const instead = (value: unknown) => (request: OddRequest, member: string) => request.result({ [member]: value });
+const beside = (more: Json) => (request: OddRequest) => request.result({ ...resultIn(request), ...more });
 
 const ODD_LISTS: readonly OddList[] = [
-  { slug: "missing", what: "has no list", odd: (asked) => asked.result({}), isUnread: true },
+  { slug: "missing", what: "has no list", odd: (request) => request.result({}), isUnread: true },
   { slug: "null", what: "null", odd: instead(null), isUnread: true },
   { slug: "object", what: "{}", odd: instead({}), isUnread: true },
   { slug: "by-name", what: "an object by name", odd: instead({ one: { name: "one" } }), isUnread: true },
   { slug: "texts", what: "a list of texts", odd: instead(["one", "two"]) },
   { slug: "nulls", what: "a null in the list", odd: withNull },
-  { slug: "result-null", what: "result: null", odd: (asked) => asked.result(null), isUnread: true },
-  { slug: "result-list", what: "result: []", odd: (asked) => asked.result([]), isUnread: true },
+  { slug: "result-null", what: "result: null", odd: (request) => request.result(null), isUnread: true },
+  { slug: "result-list", what: "result: []", odd: (request) => request.result([]), isUnread: true },
   { slug: "e32603", what: "-32603", odd: refused(-32603), isUnread: true },
   { slug: "e32602", what: "-32602", odd: refused(-32602), isUnread: true },
   { slug: "e32600", what: "-32600", odd: refused(-32600), isUnread: true },
@@ -55,15 +55,15 @@ const ODD_LISTS: readonly OddList[] = [
   { slug: "page-500", what: "500 for the second page", odd: secondPage(nothing(500)) },
 ];
 
-function withNull(asked: Asked, member: string): void {
-  asked.result({ [member]: [null, ...(resultIn(asked)[member] as unknown[])] });
+function withNull(request: OddRequest, member: string): void {
+  request.result({ [member]: [null, ...(resultIn(request)[member] as unknown[])] });
 }
 
-function secondPage(odd: (asked: Asked) => void) {
-  return (asked: Asked): void => {
-    const { cursor } = (asked.exchange.message["params"] ?? {}) as Json;
-    if (cursor === undefined) asked.result({ ...resultIn(asked), nextCursor: "2" });
-    else odd(asked);
+function secondPage(odd: (request: OddRequest) => void) {
+  return (request: OddRequest): void => {
+    const { cursor } = (request.exchange.message["params"] ?? {}) as Json;
+    if (cursor === undefined) request.result({ ...resultIn(request), nextCursor: "2" });
+    else odd(request);
   };
 }
 
@@ -71,7 +71,7 @@ const rows = ODD_LISTS.flatMap(({ slug, what, odd, isUnread, isSilent }) =>
   LISTS.map((list): OddRow => {
     const { method, member } = METHODS[list];
     const gateway: Demand = { others: true, ...(isUnread && { missing: new RegExp(list, "i") }) };
-    const row = { id: `${slug}-${list}`, what, list, odd: at([method], (asked) => odd(asked, member)), gateway };
+    const row = { id: `${slug}-${list}`, what, list, odd: at([method], (request) => odd(request, member)), gateway };
     return isSilent ? { ...row, isSilent } : row;
   }),
 );

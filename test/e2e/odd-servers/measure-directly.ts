@@ -28,20 +28,20 @@ export async function measureDirectly(version: Version, row: OddRow, url: string
     return unconnected(row, error);
   }
   try {
-    const said: string[] = [];
+    const lines: string[] = [];
     const names = namesOf(row);
     const listed = await Promise.all(
       LISTS.map(async (list): Promise<readonly [ListName, Listing]> => {
         try {
           return [list, listingOf(await face.list(list), names.lists[list])];
         } catch (error) {
-          said.push(`${list}: ${messageOf(error)}`);
+          lines.push(`${list}: ${messageOf(error)}`);
           return [list, "none"];
         }
       }),
     );
     const lists = Object.fromEntries(listed) as Outcome["lists"];
-    return { isConnected: true, lists, answers: await answersOf(face, row, { names, lists, said }), said };
+    return { isConnected: true, lists, answers: await answersOf(face, row, { names, lists, lines }), said: lines };
   } finally {
     await face.close();
   }
@@ -62,7 +62,7 @@ export const listingOf = (all: readonly string[], wanted: string): Listing => {
 interface Answering {
   readonly names: Names;
   readonly lists: Outcome["lists"];
-  readonly said: string[];
+  readonly lines: string[];
 }
 
 const LIST_OF: Readonly<Record<Request, ListName>> = { call: "tools", get: "prompts", read: "resources" };
@@ -71,17 +71,17 @@ const LIST_OF: Readonly<Record<Request, ListName>> = { call: "tools", get: "prom
 export async function answersOf(
   face: Face,
   row: OddRow,
-  { names, lists, said }: Answering,
+  { names, lists, lines }: Answering,
 ): Promise<Outcome["answers"]> {
   const answers = await Promise.all(
     requestsOf(row).map(async (request): Promise<readonly [Request, Answer]> => {
       if (lists[LIST_OF[request]] !== "all") return [request, "error"];
       try {
         const text = await face[request](names.targets[request]);
-        if (text !== "went") said.push(`${request}: ${JSON.stringify(text)}`);
+        if (text !== "went") lines.push(`${request}: ${JSON.stringify(text)}`);
         return [request, text === "went" ? "went" : "other"];
       } catch (error) {
-        said.push(`${request}: ${messageOf(error)}`);
+        lines.push(`${request}: ${messageOf(error)}`);
         return [request, failureOf(row, error)];
       }
     }),

@@ -83,12 +83,12 @@ async function measureTenant(
       const { isConnected = false, why } = connections.get(row.id) ?? {};
       if (!isConnected) return { ...unconnected(row, new Error(why)), why };
       const names = namesOf(row, `${row.id}__`);
-      const said = why === undefined ? [] : [`why: ${why}`];
+      const lines = why === undefined ? [] : [`why: ${why}`];
       const lists = Object.fromEntries(
         LISTS.map((list) => [list, listingOf(ownOf(all[list], row), names.lists[list])]),
       ) as Outcome["lists"];
-      const answers = await answersOf(face, row, { names, lists, said });
-      return { isConnected, lists, answers, said, why };
+      const answers = await answersOf(face, row, { names, lists, lines });
+      return { isConnected, lists, answers, said: lines, why };
     });
     return new Map(rows.map((row, index) => [row.id, measured[index] as Outcome]));
   } finally {

@@ -1,6 +1,6 @@
 // What a row of the odd-server table is: a server of era 2025 that works, but for one thing.
 
-import type { Manner, Oddity } from "./asked.ts";
+import type { Manner, Oddity } from "./odd-request.ts";
 
 export const LISTS = ["tools", "prompts", "resources", "templates"] as const;
 export type ListName = (typeof LISTS)[number];

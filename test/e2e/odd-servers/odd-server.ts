@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { Exchange } from "../../support/scripted-server.ts";
-import { Asked, type Memory } from "./asked.ts";
+import { OddRequest, type Memory } from "./odd-request.ts";
 import type { OddRow } from "./odd-row.ts";
 
 export interface OddServers {
@@ -21,7 +21,7 @@ export async function startOddServers(rows: readonly OddRow[]): Promise<OddServe
     void (async () => {
       const exchange = new Exchange(request, await text(request), response);
       const found = memories.get(exchange.path.split("/")[1] ?? "");
-      if (found) found.row.odd(new Asked(exchange, found.row, found));
+      if (found) found.row.odd(new OddRequest(exchange, found.row, found));
       else exchange.refuse(404);
     })();
   });

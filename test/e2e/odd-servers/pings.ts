@@ -2,14 +2,14 @@
 
 import type { Json } from "../../support/mcp-client.ts";
 import type { OddKind, OddRow } from "./odd-row.ts";
-import { at, event, everywhere, onCall, type Asked, type Oddity } from "./asked.ts";
+import { at, event, everywhere, onCall, type OddRequest, type Oddity } from "./odd-request.ts";
 
 const question = (method: string, id: unknown, params?: Json): string => event({ jsonrpc: "2.0", id, method, params });
 
 const SAMPLING = { messages: [{ role: "user", content: { type: "text", text: "?" } }], maxTokens: 5 };
 const FORM = { message: "?", requestedSchema: { type: "object", properties: {} } };
 
-const ASKED: readonly (readonly [id: string, what: string, text: (asked: Asked) => string])[] = [
+const REQUESTS: readonly (readonly [id: string, what: string, text: (request: OddRequest) => string])[] = [
   ["ping-number", "ping with a number", () => question("ping", 7)],
   ["ping-text", "ping with a text", () => question("ping", "p-1")],
   ["ping-zero", "ping with 0", () => question("ping", 0)],
@@ -32,52 +32,52 @@ const ASKED: readonly (readonly [id: string, what: string, text: (asked: Asked) 
 
 /** The answer to the call comes when the question was answered, or refused. */
 const waits = (method: string, params?: Json): Oddity =>
-  at(["tools/call", "response"], (asked) => {
-    const session = String(asked.exchange.headers["mcp-session-id"]);
-    const { state } = asked;
-    if (asked.name === "tools/call") {
-      const exchange = asked.stream(question(method, 7, params));
-      state[session] = () => exchange.raw(event(asked.usual)).end();
+  at(["tools/call", "response"], (request) => {
+    const session = String(request.exchange.headers["mcp-session-id"]);
+    const { state } = request;
+    if (request.name === "tools/call") {
+      const exchange = request.stream(question(method, 7, params));
+      state[session] = () => exchange.raw(event(request.usual)).end();
       return;
     }
-    asked.exchange.refuse(202);
+    request.exchange.refuse(202);
     (state[session] as (() => void) | undefined)?.();
   });
 
 const GOT: readonly (readonly [id: string, what: string, odd: Oddity])[] = [
-  ["get-405", "405", (asked) => asked.exchange.refuse(405)],
-  ["get-404", "404", (asked) => asked.exchange.refuse(404)],
-  ["get-400", "400", (asked) => asked.exchange.refuse(400)],
-  ["get-401", "401", (asked) => asked.exchange.refuse(401)],
-  ["get-403", "403", (asked) => asked.exchange.refuse(403)],
-  ["get-406", "406", (asked) => asked.exchange.refuse(406)],
-  ["get-500", "500", (asked) => asked.exchange.refuse(500)],
-  ["get-501", "501", (asked) => asked.exchange.refuse(501)],
-  ["get-json", "200 with JSON", (asked) => asked.json({ status: "ok" })],
-  ["get-page", "200 with a page", (asked) => asked.send("<html></html>", { type: "text/html" })],
-  ["get-204", "204", (asked) => asked.exchange.refuse(204)],
+  ["get-405", "405", (request) => request.exchange.refuse(405)],
+  ["get-404", "404", (request) => request.exchange.refuse(404)],
+  ["get-400", "400", (request) => request.exchange.refuse(400)],
+  ["get-401", "401", (request) => request.exchange.refuse(401)],
+  ["get-403", "403", (request) => request.exchange.refuse(403)],
+  ["get-406", "406", (request) => request.exchange.refuse(406)],
+  ["get-500", "500", (request) => request.exchange.refuse(500)],
+  ["get-501", "501", (request) => request.exchange.refuse(501)],
+  ["get-json", "200 with JSON", (request) => request.json({ status: "ok" })],
+  ["get-page", "200 with a page", (request) => request.send("<html></html>", { type: "text/html" })],
+  ["get-204", "204", (request) => request.exchange.refuse(204)],
   ["get-never", "never", () => {}],
-  ["get-ends", "a stream that ends at once", (asked) => asked.stream().end()],
-  ["get-ping", "a stream with a ping", (asked) => void asked.stream(question("ping", "g-1"))],
-  ["get-beat", "a stream with a heartbeat", (asked) => void asked.stream('data: {"type":"heartbeat"}\n\n')],
-  ["get-roots", "a stream with roots/list", (asked) => void asked.stream(question("roots/list", "g-1"))],
+  ["get-ends", "a stream that ends at once", (request) => request.stream().end()],
+  ["get-ping", "a stream with a ping", (request) => void request.stream(question("ping", "g-1"))],
+  ["get-beat", "a stream with a heartbeat", (request) => void request.stream('data: {"type":"heartbeat"}\n\n')],
+  ["get-roots", "a stream with roots/list", (request) => void request.stream(question("roots/list", "g-1"))],
 ];
 
 const rows: readonly OddRow[] = [
-  ...ASKED.map(([id, what, text]) => ({
+  ...REQUESTS.map(([id, what, text]) => ({
     id,
     what: `before the answer to a call: ${what}`,
-    odd: onCall((asked: Asked) => asked.stream(text(asked), event(asked.usual)).end()),
+    odd: onCall((request: OddRequest) => request.stream(text(request), event(request.usual)).end()),
   })),
   {
     id: "ping-first",
     what: "ping before the answer of initialize",
-    odd: at(["initialize"], (asked) => asked.stream(question("ping", "p-1"), event(asked.usual)).end()),
+    odd: at(["initialize"], (request) => request.stream(question("ping", "p-1"), event(request.usual)).end()),
   },
   {
     id: "ping-everywhere",
     what: "ping before every answer",
-    odd: everywhere((asked, usual) => asked.stream(question("ping", "p-1"), event(usual)).end()),
+    odd: everywhere((request, usual) => request.stream(question("ping", "p-1"), event(usual)).end()),
   },
   { id: "ping-waits", what: "a call waits for the answer to a ping", odd: waits("ping") },
   { id: "roots-waits", what: "a call waits for the refusal of roots/list", odd: waits("roots/list") },
@@ -85,14 +85,14 @@ const rows: readonly OddRow[] = [
   {
     id: "ping-batch",
     what: "ping beside the answer, in a batch",
-    odd: onCall((asked) => asked.json([{ jsonrpc: "2.0", id: 7, method: "ping" }, asked.usual])),
+    odd: onCall((request) => request.json([{ jsonrpc: "2.0", id: 7, method: "ping" }, request.usual])),
   },
   {
     id: "answers-refused",
     what: "the answer to a ping is answered 400",
-    odd: at(["tools/call", "response"], (asked) => {
-      if (asked.name === "response") asked.exchange.refuse(400);
-      else asked.stream(question("ping", 7), event(asked.usual)).end();
+    odd: at(["tools/call", "response"], (request) => {
+      if (request.name === "response") request.exchange.refuse(400);
+      else request.stream(question("ping", 7), event(request.usual)).end();
     }),
   },
   ...GOT.map(([id, what, odd]) => ({ id, what: `GET is answered ${what}`, odd: at(["GET"], odd) })),

@@ -2,7 +2,7 @@
 
 import type { Json } from "../../support/mcp-client.ts";
 import { WORDS, type OddKind, type OddRow } from "./odd-row.ts";
-import { at, everywhere, onCall, resultIn } from "./asked.ts";
+import { at, everywhere, onCall, resultIn } from "./odd-request.ts";
 
 const TEXT = { type: "text", text: "went" };
 

@@ -1,7 +1,7 @@
 // HTTP statuses: of the probe for 2026-07-28, of `notifications/initialized`, of calls, and redirects.
 
 import { WORDS, WORKS, type OddKind, type OddRow } from "./odd-row.ts";
-import { at, everywhere, onCall, type Asked, type How, type Oddity } from "./asked.ts";
+import { at, everywhere, onCall, type OddRequest, type How, type Oddity } from "./odd-request.ts";
 
 const HTML = { type: "text/html" } as const;
 const PLAIN = { type: "text/plain" } as const;
@@ -32,7 +32,7 @@ const PROBES: readonly (readonly [what: string, body: string, how: How])[] = [
 const PROBED: readonly OddRow[] = PROBES.map(([what, body, how]) => ({
   id: `probe-${what.toLowerCase().replaceAll(" ", "-")}`,
   what: `the probe is answered ${what}`,
-  odd: at(["server/discover"], (asked) => asked.send(body, how)),
+  odd: at(["server/discover"], (request) => request.send(body, how)),
   ...WORKS,
 }));
 
@@ -40,35 +40,39 @@ const PROBED_OTHERWISE: readonly OddRow[] = [
   {
     id: "probe-200-page",
     what: "the probe is answered 200 with a page",
-    odd: at(["server/discover"], (asked) => asked.send(PAGE, HTML)),
+    odd: at(["server/discover"], (request) => request.send(PAGE, HTML)),
   },
   { id: "probe-202", what: "the probe is answered 202", isSilent: true, odd: at(["server/discover"], nothing(202)) },
   { id: "probe-204", what: "the probe is answered 204", odd: at(["server/discover"], nothing(204)) },
   {
     id: "probe-result",
     what: "the probe is answered with an empty result",
-    odd: at(["server/discover"], (asked) => asked.result({})),
+    odd: at(["server/discover"], (request) => request.result({})),
   },
   {
     id: "probe-empty",
     what: "the probe is answered 200 with nothing",
-    odd: at(["server/discover"], (asked) => asked.send("")),
+    odd: at(["server/discover"], (request) => request.send("")),
   },
   { id: "probe-silence", what: "the probe is never answered", isSilent: true, odd: at(["server/discover"], () => {}) },
 ];
 
 function nothing(status: number): Oddity {
-  return (asked) => asked.send("", { status, type: null });
+  return (request) => request.send("", { status, type: null });
 }
 
 const INITIALIZED: readonly OddRow[] = [
-  ["initialized-200", "200 with a body", (asked: Asked) => asked.send("{}")],
-  ["initialized-ok", '200 with "ok"', (asked: Asked) => asked.send("ok", PLAIN)],
-  ["initialized-events", "200 with an empty stream", (asked: Asked) => asked.stream().end()],
+  ["initialized-200", "200 with a body", (request: OddRequest) => request.send("{}")],
+  ["initialized-ok", '200 with "ok"', (request: OddRequest) => request.send("ok", PLAIN)],
+  ["initialized-events", "200 with an empty stream", (request: OddRequest) => request.stream().end()],
   ["initialized-201", "201", nothing(201)],
   ["initialized-204", "204", nothing(204)],
   ["initialized-400", "400", nothing(400)],
-  ["initialized-404", "404 with -32601", (asked: Asked) => asked.error(-32601, "Method not found", { status: 404 })],
+  [
+    "initialized-404",
+    "404 with -32601",
+    (request: OddRequest) => request.error(-32601, "Method not found", { status: 404 }),
+  ],
   ["initialized-500", "500", nothing(500)],
   ["initialized-silence", "never", () => {}],
 ].map(([id, what, odd]) => ({
@@ -105,70 +109,70 @@ const CALLED: readonly OddRow[] = [
     id: "call-500-rpc",
     what: "a call is answered 500 with an error",
     words: WORDS,
-    odd: onCall((asked) => asked.error(-32603, WORDS, { status: 500 })),
+    odd: onCall((request) => request.error(-32603, WORDS, { status: 500 })),
   },
   ...WORDED.map(([id, what, body, how]) => ({
     id,
     what: `a call is answered ${what}`,
     words: WORDS,
-    odd: onCall((asked) => asked.send(body, how)),
+    odd: onCall((request) => request.send(body, how)),
   })),
   {
     id: "call-404-no-method",
     what: "a call is answered 404 with -32601",
     words: WORDS,
-    odd: onCall((asked) => asked.error(-32601, WORDS, { status: 404 })),
+    odd: onCall((request) => request.error(-32601, WORDS, { status: 404 })),
     gateway: { callFails: new RegExp(`-32601.*${WORDS}`) },
   },
   {
     id: "call-404-params",
     what: "a call is answered 404 with -32602",
     words: WORDS,
-    odd: onCall((asked) => asked.error(-32602, WORDS, { status: 404 })),
+    odd: onCall((request) => request.error(-32602, WORDS, { status: 404 })),
   },
   {
     id: "call-404-stateless",
     what: "a call is answered 404 with -32601, without sessions",
     words: WORDS,
     isStateless: true,
-    odd: onCall((asked) => asked.error(-32601, WORDS, { status: 404 })),
+    odd: onCall((request) => request.error(-32601, WORDS, { status: 404 })),
   },
   {
     id: "call-502-page",
     what: "a call is answered 502 with a page",
-    odd: onCall((asked) => asked.send(PAGE, { status: 502, ...HTML })),
+    odd: onCall((request) => request.send(PAGE, { status: 502, ...HTML })),
   },
   {
     id: "call-500-result",
     what: "a call is answered 500 with its result",
-    odd: onCall((asked) => asked.json(asked.usual, { status: 500 })),
+    odd: onCall((request) => request.json(request.usual, { status: 500 })),
   },
   {
     id: "call-201",
     what: "every answer is 201",
-    odd: everywhere((asked, usual) => asked.json(usual, { status: 201 })),
+    odd: everywhere((request, usual) => request.json(usual, { status: 201 })),
   },
   { id: "call-202", what: "a call is answered 202, and no more", isSilent: true, odd: onCall(nothing(202)) },
   { id: "call-204", what: "a call is answered 204", odd: onCall(nothing(204)) },
-  { id: "call-nothing", what: "a call is answered 200 with nothing", odd: onCall((asked) => asked.send("")) },
-  { id: "call-null", what: "a call is answered 200 with null", odd: onCall((asked) => asked.send("null")) },
+  { id: "call-nothing", what: "a call is answered 200 with nothing", odd: onCall((request) => request.send("")) },
+  { id: "call-null", what: "a call is answered 200 with null", odd: onCall((request) => request.send("null")) },
   {
     id: "call-202-result",
     what: "a call is answered 202 with its result",
     isSilent: true,
-    odd: onCall((asked) => asked.json(asked.usual, { status: 202 })),
+    odd: onCall((request) => request.json(request.usual, { status: 202 })),
   },
   {
     id: "begin-500",
     what: "initialize is answered 500 with an error",
     words: WORDS,
-    odd: at(["initialize"], (asked) => asked.error(-32603, WORDS, { status: 500, id: "server-error" })),
+    odd: at(["initialize"], (request) => request.error(-32603, WORDS, { status: 500, id: "server-error" })),
     gateway: { saysWords: true },
   },
   {
     id: "all-401",
     what: "everything is answered 401 with a challenge",
-    odd: (asked) => asked.send("", { status: 401, headers: CHALLENGE }),
+    odd: (request) => request.send("", { status: 401, headers: CHALLENGE }),
     gateway: { missing: /answered 401/ },
   },
   {
@@ -181,20 +185,20 @@ const CALLED: readonly OddRow[] = [
 const MOVED = [301, 302, 303, 307, 308].map((status): OddRow => ({
   id: `moved-${status}`,
   what: `${status} to the same origin, as /mcp to /mcp/`,
-  odd: (asked: Asked) => {
-    const { path } = asked.exchange;
-    if (path.endsWith("/")) asked.asUsual();
-    else asked.send("", { status, type: null, headers: { location: `${path}/` } });
+  odd: (request: OddRequest) => {
+    const { path } = request.exchange;
+    if (path.endsWith("/")) request.asUsual();
+    else request.send("", { status, type: null, headers: { location: `${path}/` } });
   },
 }));
 
 const CALL_MOVED: OddRow = {
   id: "moved-call",
   what: "a call alone is answered 307 to the same origin",
-  odd: onCall((asked) => {
-    const { path } = asked.exchange;
-    if (path.endsWith("/calls")) asked.asUsual();
-    else asked.send("", { status: 307, type: null, headers: { location: `${path}/calls` } });
+  odd: onCall((request) => {
+    const { path } = request.exchange;
+    if (path.endsWith("/calls")) request.asUsual();
+    else request.send("", { status: 307, type: null, headers: { location: `${path}/calls` } });
   }),
 };
 

@@ -1,4 +1,4 @@
-// Owns messages of both eras with params that are right as often as not, and the same with one member spoilt.
+// Messages of both eras with params that are right as often as not, and the same with one member spoilt.
 
 import * as fc from "fast-check";
 import { REVISIONS_2025, type Json } from "../../support/mcp-client.ts";

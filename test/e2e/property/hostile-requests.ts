@@ -1,5 +1,5 @@
-// Owns requests that no proper client sends, and proper ones among them: fast-check arbitraries over method, URL, headers
-// and body of both eras. Refuses to send or to judge.
+// Requests that no proper client sends, and proper ones among them: fast-check arbitraries over method, URL, headers
+// and body of both eras.
 
 import * as fc from "fast-check";
 import { message, REVISIONS, spoilt, type Message } from "./hostile-messages.ts";

@@ -1,5 +1,5 @@
-// Owns values that a careless program trips over: fast-check arbitraries over texts, numbers and objects that are legal
-// JSON and mean harm. Refuses to know any protocol.
+// Values that a careless program trips over: fast-check arbitraries over texts, numbers and objects that are legal JSON
+// and mean harm.
 
 import * as fc from "fast-check";
 

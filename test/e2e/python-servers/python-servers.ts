@@ -1,5 +1,5 @@
-// Owns the servers of test/foreign/python: real ones, in a Python that an environment variable names or that pip makes, where
-// there is one with the packages; else stand-ins that answer what was recorded. Refuses assertions.
+// The servers of test/foreign/python: real ones, in a Python that an environment variable names or that pip makes,
+// where there is one with the packages; else stand-ins that answer what was recorded.
 
 import { execFile, type ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { freePort } from "../../../scripts/fixture-server.ts";
 import { startServerProcess, stopProcess } from "../../support/server-process.ts";
-import type { Era } from "./asked.ts";
+import type { Era } from "./server-requests.ts";
 import { recordServer, recordSse, type Recording } from "./recording.ts";
 import { StandIn } from "./stand-in.ts";
 

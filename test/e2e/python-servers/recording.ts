@@ -1,4 +1,4 @@
-// Owns what the servers of test/foreign/python said when they were asked, byte for byte, but for the date, what frames a
+// What the servers of test/foreign/python said when they were asked, byte for byte, but for the date, what frames a
 // body, and what is another one each time, which stands there by its name in two braces.
 
 import { once } from "node:events";
@@ -18,11 +18,11 @@ import {
   STEPS,
   VISITS,
   type Answer,
-  type Asked,
+  type ServerRequest,
   type Era,
-} from "./asked.ts";
+} from "./server-requests.ts";
 
-export interface Said {
+export interface RecordedAnswer {
   readonly status: number;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: string;
@@ -33,7 +33,7 @@ export interface Said {
 }
 
 /** By what was asked; of what is answered otherwise when a session asks again, all answers. */
-export type Recording = Readonly<Record<string, Said | readonly Said[]>>;
+export type Recording = Readonly<Record<string, RecordedAnswer | readonly RecordedAnswer[]>>;
 
 export interface Recorded {
   readonly url: string;
@@ -88,8 +88,8 @@ async function ask(url: string, sent: Sent): Promise<IncomingMessage> {
 const sessionOf = ({ headers }: IncomingMessage) => headers["mcp-session-id"] as string | undefined;
 
 /** In the place of what is another one each time, its name. */
-function named(said: string, session: string | undefined): string {
-  const plain = said
+function named(text: string, session: string | undefined): string {
+  const plain = text
     .replaceAll(`"id":${ID}`, '"id":{{id}}')
     .replaceAll(`"${TOKEN}"`, "{{token}}")
     .replaceAll(/"requestState":"[^"]+"/g, '"requestState":"{{state}}"')
@@ -97,7 +97,7 @@ function named(said: string, session: string | undefined): string {
   return session === undefined ? plain : plain.replaceAll(session, "{{session}}");
 }
 
-function headOf(response: IncomingMessage): Pick<Said, "status" | "headers"> {
+function headOf(response: IncomingMessage): Pick<RecordedAnswer, "status" | "headers"> {
   const pairs = response.rawHeaders.flatMap((name, at, all) =>
     at % 2 === 0 ? [[name, all[at + 1] ?? ""] as const] : [],
   );
@@ -108,13 +108,13 @@ function headOf(response: IncomingMessage): Pick<Said, "status" | "headers"> {
   };
 }
 
-async function heard(url: string, sent: Sent): Promise<Said> {
+async function heard(url: string, sent: Sent): Promise<RecordedAnswer> {
   const response = await ask(url, sent);
   return { ...headOf(response), body: named(await bodyOf(response), sessionOf(response)) };
 }
 
 /** Until nothing is said for a while. */
-async function opened(url: string, sent: Sent): Promise<Said> {
+async function opened(url: string, sent: Sent): Promise<RecordedAnswer> {
   const response = await ask(url, sent);
   let body = "";
   response.on("data", (chunk: Buffer) => (body += chunk.toString()));
@@ -131,8 +131,8 @@ interface Question {
   readonly method?: string;
 }
 
-function questionIn(said: string): Question | undefined {
-  const messages = [...said.matchAll(/^data: (\{.*\})\r?$/gm)].map(([, json = ""]) => JSON.parse(json) as Question);
+function questionIn(text: string): Question | undefined {
+  const messages = [...text.matchAll(/^data: (\{.*\})\r?$/gm)].map(([, json = ""]) => JSON.parse(json) as Question);
   return messages.find(({ id, method }) => id !== undefined && method !== undefined);
 }
 
@@ -141,7 +141,7 @@ const answerTo = ({ id }: Question, answer: Answer | "refused"): Json =>
     ? { jsonrpc: "2.0", id, error: { code: -32601, message: "Method not found" } }
     : { jsonrpc: "2.0", id, result: ANSWERS[answer] };
 
-const messageOf = ({ method, params }: Asked, meta: Json = {}): Json => ({
+const messageOf = ({ method, params }: ServerRequest, meta: Json = {}): Json => ({
   jsonrpc: "2.0",
   id: ID,
   method,
@@ -155,16 +155,16 @@ const initialize: Json = {
   params: { protocolVersion: "2025-11-25", capabilities: { elicitation: {} }, clientInfo: ABOUT },
 };
 const initialized: Json = { jsonrpc: "2.0", method: "notifications/initialized" };
-const ping: Asked = { method: "ping", params: {} };
-const level: Asked = { method: "logging/setLevel", params: { level: "debug" } };
-const discover: Asked = { method: "server/discover", params: {} };
+const ping: ServerRequest = { method: "ping", params: {} };
+const level: ServerRequest = { method: "logging/setLevel", params: { level: "debug" } };
+const discover: ServerRequest = { method: "server/discover", params: {} };
 
 /** A question in the middle of a call, with each answer. */
-async function questioned(url: string, session: string | undefined, asked: Asked): Promise<Said> {
+async function questioned(url: string, session: string | undefined, request: ServerRequest): Promise<RecordedAnswer> {
   const after: Record<string, string> = {};
-  let first: Said | undefined;
+  let first: RecordedAnswer | undefined;
   for (const answer of ["accept", "decline", "refused"] as const) {
-    const response = await ask(url, { session, message: messageOf(asked) });
+    const response = await ask(url, { session, message: messageOf(request) });
     let body = "";
     let before = "";
     for await (const chunk of response as AsyncIterable<Buffer>) {
@@ -189,7 +189,7 @@ async function record2025({
 }: Recorded): Promise<Record<string, Recording[string]>> {
   const begun = await ask(url, { message: initialize });
   const session = sessionOf(begun);
-  const of = (asked: Asked) => keyOf("2025", asked);
+  const of = (request: ServerRequest) => keyOf("2025", request);
   const said: Record<string, Recording[string]> = {
     "2025 initialize": { ...headOf(begun), body: named(await bodyOf(begun), session) },
     "2025 notifications/initialized": await heard(url, { session, message: initialized }),
@@ -199,8 +199,8 @@ async function record2025({
     "DELETE no session": await heard(url, { verb: "DELETE" }),
     OPTIONS: await heard(url, { verb: "OPTIONS" }),
   };
-  const asked = falls ? [ping, ...LISTS, PUSH] : [ping, level, ...LISTS, ...PLAIN, STEPS, LOGS];
-  for (const one of asked) said[of(one)] = await heard(url, { session, message: messageOf(one) });
+  const options = falls ? [ping, ...LISTS, PUSH] : [ping, level, ...LISTS, ...PLAIN, STEPS, LOGS];
+  for (const one of options) said[of(one)] = await heard(url, { session, message: messageOf(one) });
   // What nobody asked for is written down beside the answers, at any time.
   const unasked = { jsonrpc: "2.0", id: 99, result: {} };
   if (!falls) said["2025 an answer"] = await heard(url, { session, message: unasked });
@@ -220,11 +220,11 @@ async function record2025({
   return said;
 }
 
-async function record2026({ url, eras }: Recorded): Promise<Record<string, Said>> {
-  const said: Record<string, Said> = {};
-  const record = async (asked: Asked, meta: Json = {}) => {
-    const message = messageOf(asked, { ...META_2026, ...meta });
-    const key = keyOf("2026", { ...asked, params: { ...asked.params, _meta: meta } });
+async function record2026({ url, eras }: Recorded): Promise<Record<string, RecordedAnswer>> {
+  const said: Record<string, RecordedAnswer> = {};
+  const record = async (request: ServerRequest, meta: Json = {}) => {
+    const message = messageOf(request, { ...META_2026, ...meta });
+    const key = keyOf("2026", { ...request, params: { ...request.params, _meta: meta } });
     const one = await heard(url, { message, era: "2026" });
     said[key] = one;
     return one;
@@ -254,21 +254,21 @@ export async function recordServer(server: Recorded): Promise<Recording> {
 /** Over HTTP+SSE: answers come on the stream that was opened first. */
 export async function recordSse(url: string): Promise<Recording> {
   const stream = await ask(url, { verb: "GET" });
-  let said = "";
-  stream.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  let output = "";
+  stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
   await later(SILENT_MS);
-  const endpoint = new URL(/data: (\S+)/.exec(said)?.[1] ?? "", url).href;
+  const endpoint = new URL(/data: (\S+)/.exec(output)?.[1] ?? "", url).href;
   const recording: Record<string, Recording[string]> = {
-    GET: { ...headOf(stream), body: named(said, undefined), isOpen: true },
+    GET: { ...headOf(stream), body: named(output, undefined), isOpen: true },
     "POST to the stream": await heard(url, { message: messageOf(discover) }),
     OPTIONS: await heard(url, { verb: "OPTIONS" }),
     "unknown session": await heard(`${endpoint.slice(0, -32)}${"0".repeat(32)}`, { message: messageOf(ping) }),
   };
-  const told = async (message: Json, until: (text: string) => boolean): Promise<Said> => {
-    said = "";
+  const told = async (message: Json, until: (text: string) => boolean): Promise<RecordedAnswer> => {
+    output = "";
     const taken = await heard(endpoint, { message });
-    for (let waited = 0; !until(said) && waited < 100; waited += 1) await later(50);
-    return { ...taken, body: `${taken.body}\n${named(said, undefined)}` };
+    for (let waited = 0; !until(output) && waited < 100; waited += 1) await later(50);
+    return { ...taken, body: `${taken.body}\n${named(output, undefined)}` };
   };
   const isAnswered = (text: string) => new RegExp(`"id":${ID}[,}]`).test(text) && text.endsWith("\r\n\r\n");
   recording["2025 initialize"] = await told(initialize, isAnswered);
@@ -280,11 +280,11 @@ export async function recordSse(url: string): Promise<Recording> {
     await told(messageOf(VISITS), isAnswered),
   ];
   const after: Record<string, string> = {};
-  let first: Said | undefined;
+  let first: RecordedAnswer | undefined;
   for (const answer of ["accept", "decline", "refused"] as const) {
     first ??= await told(messageOf(LEND), (text) => questionIn(text) !== undefined);
     if (answer !== "accept") await told(messageOf(LEND), (text) => questionIn(text) !== undefined);
-    const question = questionIn(said);
+    const question = questionIn(output);
     if (question === undefined) throw new Error("it asked nothing");
     after[answer] = (await told(answerTo(question, answer), isAnswered)).body.replace(/^.*\n/, "");
   }

@@ -1,4 +1,4 @@
-// Owns servers in the place of those of test/foreign/python, where nothing has them: what was recorded of the real ones is
+// Servers in the place of those of test/foreign/python, where nothing has them: what was recorded of the real ones is
 // answered, in sessions as theirs are. What was not recorded is answered 599, so that a test says what it asked.
 
 import { randomUUID } from "node:crypto";
@@ -8,8 +8,8 @@ import type { AddressInfo } from "node:net";
 import { text as bodyOf } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Json } from "../../support/mcp-client.ts";
-import { keyOf, type Answer } from "./asked.ts";
-import type { Recording, Said } from "./recording.ts";
+import { keyOf, type Answer } from "./server-requests.ts";
+import type { Recording, RecordedAnswer } from "./recording.ts";
 
 interface Session {
   readonly id: string;
@@ -107,17 +107,17 @@ export class StandIn {
     return keyOf(era, { method: String(method), params: method === "initialize" ? {} : (params as Json) });
   }
 
-  #said(key: string, session?: Session): Said {
+  #said(key: string, session?: Session): RecordedAnswer {
     const found = this.#recording[key];
     if (found === undefined)
       return { status: 599, headers: [["content-type", "text/plain"]], body: `not recorded: ${key}` };
-    if (!Array.isArray(found)) return found as Said;
+    if (!Array.isArray(found)) return found as RecordedAnswer;
     const times = session?.asked.get(key) ?? 0;
     session?.asked.set(key, times + 1);
-    return (found as readonly Said[])[Math.min(times, found.length - 1)] as Said;
+    return (found as readonly RecordedAnswer[])[Math.min(times, found.length - 1)] as RecordedAnswer;
   }
 
-  #say(response: ServerResponse, said: Said, about: { session?: Session; message?: Json }): void {
+  #say(response: ServerResponse, said: RecordedAnswer, about: { session?: Session; message?: Json }): void {
     const filled = (text: string) => this.#filled(text, about);
     response.writeHead(
       said.status,
@@ -131,9 +131,9 @@ export class StandIn {
     void tell(response, filled(said.body)).then(() => (after || isOpen ? undefined : response.end()));
   }
 
-  #filled(said: string, { session, message = {} }: { session?: Session; message?: Json }): string {
+  #filled(text: string, { session, message = {} }: { session?: Session; message?: Json }): string {
     const { _meta } = (message["params"] ?? {}) as { _meta?: Json };
-    return said
+    return text
       .replaceAll("{{id}}", JSON.stringify(message["id"] ?? null))
       .replaceAll("{{token}}", JSON.stringify(_meta?.["progressToken"] ?? 0))
       .replaceAll("{{state}}", "v1.a-state")
@@ -157,13 +157,13 @@ export class StandIn {
       return session.answered?.(answerIn(message));
     }
     const said = this.#said(this.#key("2025", message), session);
-    const [taken = "", ...told] = said.body.split("\n");
+    const [taken = "", ...notifications] = said.body.split("\n");
     const { after: _later, ...now } = said;
     this.#say(response, { ...now, body: taken }, {});
     const { after } = said;
     const tellFilled = (text: string) => void tell(session.stream, this.#filled(text, { session, message }));
     if (after) session.answered = (answer) => tellFilled(after[answer]);
-    tellFilled(told.join("\n"));
+    tellFilled(notifications.join("\n"));
   }
 }
 
@@ -171,8 +171,8 @@ const END = "\r\n\r\n";
 const BETWEEN_MS = 20;
 
 /** One event after another: a client that gets all at once loses progress. */
-async function tell(stream: ServerResponse | undefined, said: string): Promise<void> {
-  const parts = said.split(END);
+async function tell(stream: ServerResponse | undefined, text: string): Promise<void> {
+  const parts = text.split(END);
   for (const [at, part] of parts.entries()) {
     if (at > 0) await wait(BETWEEN_MS);
     const isLast = at === parts.length - 1;

@@ -1,5 +1,5 @@
-// Owns requests that try to cost more than their bytes: seeded, over every method that the official schemas know, every tool,
-// prompt and template that a server lists and every field of theirs, by alphabet, size and nesting. Refuses to judge.
+// Requests that try to cost more than their bytes: seeded, over every method that the official schemas know, every
+// tool, prompt and template that a server lists and every field of theirs, by alphabet, size and nesting.
 
 import * as fc from "fast-check";
 import { AS_LONG_AS_MAY_BE, encoded, heavyValue, PIECES } from "./heavy-values.ts";

@@ -1,5 +1,5 @@
-// Owns values that try to cost more than their bytes, as JSON: texts of a piece that something has an ear for, and arrays,
-// members and nestings. Refuses to know where they are put.
+// Values that try to cost more than their bytes, as JSON: texts of a piece that something has an ear for, and arrays,
+// members and nestings.
 
 import * as fc from "fast-check";
 

@@ -1,6 +1,6 @@
-// Owns what clients were seen to say once they are there: messages, credentials, and what is no POST. Refuses to send it.
+// What clients were seen to say once they are there: messages, credentials, and what is no POST.
 
-import { BOTH, SSE, POSTED, CHALLENGE, call, hello, echo, told, bearer, type WildClient } from "./row.ts";
+import { BOTH, SSE, POSTED, CHALLENGE, call, hello, echo, notification, bearer, type WildClient } from "./row.ts";
 
 const MESSAGES: readonly WildClient[] = [
   {
@@ -9,7 +9,7 @@ const MESSAGES: readonly WildClient[] = [
     sends: "`notifications/initialized` in no session",
     gets: "202",
     headers: POSTED,
-    body: told("notifications/initialized"),
+    body: notification("notifications/initialized"),
     status: 202,
   },
   {
@@ -18,7 +18,7 @@ const MESSAGES: readonly WildClient[] = [
     sends: "`notifications/initialized` with `id: null`",
     gets: "202, as without it",
     headers: POSTED,
-    body: told("notifications/initialized", { id: null }),
+    body: notification("notifications/initialized", { id: null }),
     status: 202,
   },
   {
@@ -27,7 +27,7 @@ const MESSAGES: readonly WildClient[] = [
     sends: "`notifications/initialized` with `params: null`",
     gets: "202, as without it",
     headers: POSTED,
-    body: told("notifications/initialized", { params: null }),
+    body: notification("notifications/initialized", { params: null }),
     status: 202,
   },
   {
@@ -100,7 +100,7 @@ const MESSAGES: readonly WildClient[] = [
     sends: "`notifications/cancelled` of 2026-07-28 without `_meta`",
     gets: "202",
     headers: { ...POSTED, "mcp-protocol-version": "2026-07-28" },
-    body: told("notifications/cancelled", { params: { requestId: 1 } }),
+    body: notification("notifications/cancelled", { params: { requestId: 1 } }),
     status: 202,
   },
   {

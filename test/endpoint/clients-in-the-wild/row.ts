@@ -43,5 +43,5 @@ export const hello = (protocolVersion: string, more: Json = { capabilities: {} }
   call("initialize", { protocolVersion, clientInfo: { name: "client", version: "1" }, ...more });
 export const echo = (args: unknown, more: Json = {}) =>
   call("tools/call", { name: "lab_echo", arguments: args, ...more });
-export const told = (method: string, more: Json = {}): Json => ({ jsonrpc: "2.0", method, ...more });
+export const notification = (method: string, more: Json = {}): Json => ({ jsonrpc: "2.0", method, ...more });
 export const bearer = (token: string) => ({ ...POSTED, authorization: `Bearer ${token}` });

@@ -1,5 +1,3 @@
-// What a client of era 2025 says without asking: answers to questions, cancellations, and other notifications. Only who was
-// asked can answer, once; whatever else is said is taken, and changes nothing.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server
 
 import { describe, expect, test } from "vitest";
@@ -53,13 +51,13 @@ async function start(name: string, args: Json, { client, url = lab, id = "call" 
   return { client: mine, url, stream, done };
 }
 
-interface Asked extends Running {
+interface OpenQuestion extends Running {
   /** The id of the question. */
   readonly question: string;
   readonly eventId: string;
 }
 
-async function ask(starting: Starting = {}, kind = "form"): Promise<Asked> {
+async function ask(starting: Starting = {}, kind = "form"): Promise<OpenQuestion> {
   const running = await start("lab_ask", { kind }, starting);
   for (let event = await running.stream.next(); event; event = await running.stream.next()) {
     if (event.data === "") continue;
@@ -79,50 +77,50 @@ async function expectTaken(saying: Promise<Reply>): Promise<void> {
 }
 
 /** The question is still open: the right answer ends the call. */
-async function expectOpen({ client, url, question, done }: Asked): Promise<void> {
+async function expectOpen({ client, url, question, done }: OpenQuestion): Promise<void> {
   await expectTaken(say(client, answer(question), url));
   expect(await done()).toBe(SAID_YES);
 }
 
 describe("an answer", () => {
-  test("to a question that nobody asked is taken and changes nothing", async () => {
-    const asked = await ask();
+  test("to an unknown question is accepted and changes nothing", async () => {
+    const open = await ask();
     const ids = ["never-was", 1, "call", "", "q-0123456789abcdef-1.1", "q".repeat(5000), "q' OR '1'='1"];
     for (const id of ids) {
-      await expectTaken(say(asked.client, answer(id, NO)));
-      await expectTaken(say(asked.client, { jsonrpc: "2.0", id, error: { code: -1, message: "No" } }));
+      await expectTaken(say(open.client, answer(id, NO)));
+      await expectTaken(say(open.client, { jsonrpc: "2.0", id, error: { code: -1, message: "No" } }));
     }
-    await expectOpen(asked);
+    await expectOpen(open);
   });
 
-  test("in a session that never was asked anything is taken", async () => {
+  test("in a session without a question is accepted", async () => {
     await expectTaken(say(await connect(), answer("never-was")));
   });
 
   test("counts once: the first", async () => {
-    const asked = await ask();
-    for (const result of [NO, YES]) await expectTaken(say(asked.client, answer(asked.question, result)));
-    expect(await asked.done()).toBe(SAID_NO);
+    const open = await ask();
+    for (const result of [NO, YES]) await expectTaken(say(open.client, answer(open.question, result)));
+    expect(await open.done()).toBe(SAID_NO);
   });
 
   test("counts once when many come at the same moment", async () => {
-    const asked = await ask();
+    const open = await ask();
     const results = Array.from({ length: 10 }, (_none, at) => (at % 2 === 0 ? YES : NO));
-    await Promise.all(results.map((result) => expectTaken(say(asked.client, answer(asked.question, result)))));
-    expect([SAID_YES, SAID_NO]).toContain(await asked.done());
-    expect(await asked.stream.next()).toBeUndefined();
+    await Promise.all(results.map((result) => expectTaken(say(open.client, answer(open.question, result)))));
+    expect([SAID_YES, SAID_NO]).toContain(await open.done());
+    expect(await open.stream.next()).toBeUndefined();
   });
 
-  test("after its call ended is taken, and the call does not come again", async () => {
-    const asked = await ask();
-    await expectOpen(asked);
-    expect(await asked.stream.next()).toBeUndefined();
-    for (const result of [YES, NO]) await expectTaken(say(asked.client, answer(asked.question, result)));
+  test("after its call ended is accepted, and the call does not run again", async () => {
+    const open = await ask();
+    await expectOpen(open);
+    expect(await open.stream.next()).toBeUndefined();
+    for (const result of [YES, NO]) await expectTaken(say(open.client, answer(open.question, result)));
     const again = await fetch(lab, {
-      headers: { ...asked.client.headers, accept: "text/event-stream", "last-event-id": asked.eventId },
+      headers: { ...open.client.headers, accept: "text/event-stream", "last-event-id": open.eventId },
     });
-    const told = (await again.text()).split("\n").filter((line) => line.startsWith("data: {"));
-    expect(told.map((line) => (JSON.parse(line.slice(6)) as Json)["id"])).toEqual(["call"]);
+    const notifications = (await again.text()).split("\n").filter((line) => line.startsWith("data: {"));
+    expect(notifications.map((line) => (JSON.parse(line.slice(6)) as Json)["id"])).toEqual(["call"]);
   });
 
   test("to one question does not answer the next one", async () => {
@@ -144,17 +142,17 @@ describe("an answer", () => {
   });
 
   test("in a batch of 2025-03-26 reaches its call, too", async () => {
-    const asked = await ask({ client: await connect(lab, {}, "2025-03-26") });
-    const batch = [answer("never-was"), { jsonrpc: "2.0", id: 1, method: "ping" }, answer(asked.question)];
-    expect((await say(asked.client, batch)).status).toBe(200);
-    expect(await asked.done()).toBe(SAID_YES);
+    const open = await ask({ client: await connect(lab, {}, "2025-03-26") });
+    const batch = [answer("never-was"), { jsonrpc: "2.0", id: 1, method: "ping" }, answer(open.question)];
+    expect((await say(open.client, batch)).status).toBe(200);
+    expect(await open.done()).toBe(SAID_YES);
   });
 
   test("that is an error fails the tool's question, and the error says why", async () => {
-    const asked = await ask();
+    const open = await ask();
     const error = { code: -1, message: "User rejected sampling request" };
-    await expectTaken(say(asked.client, { jsonrpc: "2.0", id: asked.question, error }));
-    expect(await asked.done()).toContain(error.message);
+    await expectTaken(say(open.client, { jsonrpc: "2.0", id: open.question, error }));
+    expect(await open.done()).toContain(error.message);
   });
 
   test.each<[string, Json]>([
@@ -164,16 +162,16 @@ describe("an answer", () => {
     ["data of all kinds", { code: 1, message: "why", data: { deep: [[{}]] } }],
     ["a long message", { code: 1, message: "x".repeat(100_000) }],
   ])("that is an error with %s ends the call, too, and shows no more than it should", async (_what, error) => {
-    const asked = await ask();
-    await expectTaken(say(asked.client, { jsonrpc: "2.0", id: asked.question, error }));
-    const text = await asked.done();
+    const open = await ask();
+    await expectTaken(say(open.client, { jsonrpc: "2.0", id: open.question, error }));
+    const text = await open.done();
     expect(text).toContain("refused");
     expect(text.length).toBeLessThan(2000);
   });
 
   test("that is no JSON-RPC response is refused and the question stays open", async () => {
-    const asked = await ask();
-    const id = asked.question;
+    const open = await ask();
+    const id = open.question;
     const wrong: readonly Json[] = [
       { jsonrpc: "2.0", id },
       { jsonrpc: "2.0", id, result: YES, error: { code: 1, message: "no" } },
@@ -185,10 +183,10 @@ describe("an answer", () => {
       { id, result: YES },
     ];
     for (const message of wrong) {
-      const { status, error } = await say(asked.client, message);
+      const { status, error } = await say(open.client, message);
       expect({ message, status, code: error?.code }).toEqual({ message, status: 400, code: -32600 });
     }
-    await expectOpen(asked);
+    await expectOpen(open);
   });
 
   test("that does not fit is asked for again, a few times", async () => {
@@ -204,69 +202,69 @@ describe("an answer", () => {
   });
 });
 
-describe("from elsewhere", () => {
+describe("from another client", () => {
   const DOCUMENT = { profiles: { small: {} } };
 
   /** Who else there is, by the URL and what is sent along. */
-  async function others(): Promise<{ asked: Asked; from: readonly (readonly [string, Client])[] }> {
+  async function others(): Promise<{ open: OpenQuestion; from: readonly (readonly [string, Client])[] }> {
     const [mine, theirs] = [await admin.tenant(DOCUMENT), await admin.tenant(DOCUMENT)];
     const { token } = await admin.key(mine);
     const url = `${origin}/mcp/${mine}`;
     const clientAt = async (at: string, headers = {}) => [at, await connect(at, headers)] as const;
-    const asked = await ask({ url, client: await connect(url) });
-    const { "mcp-session-id": _session, ...without } = asked.client.headers;
+    const open = await ask({ url, client: await connect(url) });
+    const { "mcp-session-id": _session, ...without } = open.client.headers;
     const from = [
       await clientAt(url),
       await clientAt(`${url}/small`),
       await clientAt(url, bearer(token)),
       await clientAt(`${origin}/mcp/${theirs}`),
-      [url, { ...asked.client, headers: without }] as const,
+      [url, { ...open.client, headers: without }] as const,
     ];
-    return { asked, from };
+    return { open, from };
   }
 
   test("an answer is taken and changes nothing", async () => {
-    const { asked, from } = await others();
+    const { open, from } = await others();
     for (const [url, client] of from) {
-      await expectTaken(say(client, answer(asked.question, NO), url));
+      await expectTaken(say(client, answer(open.question, NO), url));
       await expectTaken(
-        say(client, { ...answer(asked.question), result: undefined, error: { code: 1, message: "no" } }, url),
+        say(client, { ...answer(open.question), result: undefined, error: { code: 1, message: "no" } }, url),
       );
     }
-    await expectOpen(asked);
+    await expectOpen(open);
   });
 
   test("a cancellation is taken and changes nothing", async () => {
-    const { asked, from } = await others();
+    const { open, from } = await others();
     for (const [url, client] of from) await expectTaken(say(client, cancellation({ requestId: "call" }), url));
-    await expectOpen(asked);
+    await expectOpen(open);
   });
 
   test("an event id shows nothing, and the call's own stream goes on", async () => {
-    const { asked, from } = await others();
+    const { open, from } = await others();
     for (const [url, { headers }] of from) {
       const response = await fetch(url, {
-        headers: { ...headers, accept: "text/event-stream", "last-event-id": asked.eventId.replace(/\d+$/, "0") },
+        headers: { ...headers, accept: "text/event-stream", "last-event-id": open.eventId.replace(/\d+$/, "0") },
       });
       const text = await response.text();
       expect([response.status, text.includes("elicitation/create")]).toEqual([400, false]);
     }
-    await expectOpen(asked);
+    await expectOpen(open);
   });
 
-  test("where the session is none, nothing is taken at all", async () => {
-    const { asked, from } = await others();
-    const session = asked.client.headers["mcp-session-id"] ?? "";
+  test("without a session, nothing is accepted", async () => {
+    const { open, from } = await others();
+    const session = open.client.headers["mcp-session-id"] ?? "";
     const stolen = from
       .slice(1, 4)
       .map(([url, { headers }]) => [url, { ...headers, "mcp-session-id": session }] as const);
     for (const [url, headers] of stolen) {
-      for (const message of [answer(asked.question, NO), cancellation({ requestId: "call" })]) {
+      for (const message of [answer(open.question, NO), cancellation({ requestId: "call" })]) {
         const { status, error } = await say({ headers }, message, url);
         expect([status, error?.code]).toEqual([404, -32600]);
       }
     }
-    await expectOpen(asked);
+    await expectOpen(open);
   });
 });
 
@@ -290,24 +288,24 @@ describe("a cancellation", () => {
   });
 
   test("ends a call that waits for an answer, which then comes too late", async () => {
-    const asked = await ask();
-    await expectTaken(say(asked.client, cancellation({ requestId: "call" })));
-    expect(await asked.stream.next()).toBeUndefined();
-    await expectTaken(say(asked.client, answer(asked.question)));
+    const open = await ask();
+    await expectTaken(say(open.client, cancellation({ requestId: "call" })));
+    expect(await open.stream.next()).toBeUndefined();
+    await expectTaken(say(open.client, answer(open.question)));
   });
 
   test("in a batch of 2025-03-26 ends its call, too", async () => {
-    const asked = await ask({ client: await connect(lab, {}, "2025-03-26") });
-    await expectTaken(say(asked.client, [cancellation({ requestId: "call" })]));
-    expect(await asked.stream.next()).toBeUndefined();
+    const open = await ask({ client: await connect(lab, {}, "2025-03-26") });
+    await expectTaken(say(open.client, [cancellation({ requestId: "call" })]));
+    expect(await open.stream.next()).toBeUndefined();
   });
 
-  test("that names no call of the session is taken and changes nothing", async () => {
-    const asked = await ask({ id: "5" });
+  test("that names no call of the session is accepted and changes nothing", async () => {
+    const open = await ask({ id: "5" });
     // The number that the id spells is another id.
     const others: readonly unknown[] = ["never-was", 5, undefined, null, ["5"], 5.5, { id: "5" }, "5".repeat(5000)];
-    for (const requestId of others) await expectTaken(say(asked.client, cancellation({ requestId })));
-    await expectOpen(asked);
+    for (const requestId of others) await expectTaken(say(open.client, cancellation({ requestId })));
+    await expectOpen(open);
   });
 
   test("ends one of two calls that wait", async () => {
@@ -324,16 +322,16 @@ describe("progress of a question", () => {
 
   test("reaches the tool that asked, in order, until the answer", async () => {
     const { client, stream, done } = await start("lab_patient", {});
-    const asked = await stream.message((message) => message["method"] === "sampling/createMessage");
-    expectOfficial(REVISION, asked, { direction: "server", method: "sampling/createMessage" });
-    const { progressToken } = (asked["params"] as { _meta: Json })._meta;
+    const open = await stream.message((message) => message["method"] === "sampling/createMessage");
+    expectOfficial(REVISION, open, { direction: "server", method: "sampling/createMessage" });
+    const { progressToken } = (open["params"] as { _meta: Json })._meta;
     await expectTaken(say(client, progress({ progressToken, progress: 1, total: 3, message: "thinking" })));
     await expectTaken(say(client, progress({ progressToken, progress: 2, message: "trip" })));
     await expectTaken(say(await connect(), progress({ progressToken, progress: 2.5 })));
     await expectTaken(say(client, progress({ progressToken, progress: "3" })));
     await expectTaken(say(client, progress({ progressToken, progress: 3, total: "many", more: {} })));
     await expectTaken(
-      say(client, answer(asked["id"], { role: "assistant", model: "m", content: { type: "text", text: "blue" } })),
+      say(client, answer(open["id"], { role: "assistant", model: "m", content: { type: "text", text: "blue" } })),
     );
     await expectTaken(say(client, progress({ progressToken, progress: 4 })));
     expect(JSON.parse(await done())).toEqual([
@@ -345,7 +343,7 @@ describe("progress of a question", () => {
 });
 
 test("any other notification of a client is taken and changes nothing", async () => {
-  const asked = await ask();
+  const open = await ask();
   const others: readonly [string, Json][] = [
     ["notifications/progress", { progressToken: "p", progress: 1, total: 2 }],
     ["notifications/progress", {}],
@@ -356,6 +354,6 @@ test("any other notification of a client is taken and changes nothing", async ()
     ["notifications/resources/updated", { uri: "lab://end" }],
     ["nothing/here", {}],
   ];
-  for (const [method, params] of others) await expectTaken(say(asked.client, { jsonrpc: "2.0", method, params }));
-  await expectOpen(asked);
+  for (const [method, params] of others) await expectTaken(say(open.client, { jsonrpc: "2.0", method, params }));
+  await expectOpen(open);
 });

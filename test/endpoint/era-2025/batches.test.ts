@@ -1,4 +1,4 @@
-// JSON-RPC batches exist in one revision, 2025-03-26; everywhere else, and beyond their bounds, they are refused whole.
+// JSON-RPC batches exist in one revision, 2025-03-26.
 // https://modelcontextprotocol.io/specification/2025-03-26/basic#batching
 
 import { describe, expect, test } from "vitest";
@@ -39,11 +39,11 @@ test("a batch whose answers are more than a stream holds at once is answered who
   const reads = Array.from({ length: 7 }, (_none, at) => call(at, "resources/read", { uri }));
   const { headers, text } = await sendBatch([...reads, call("steps", "tools/call", steps)]);
   expect(headers["content-type"]).toBe("text/event-stream");
-  const told = text
+  const notifications = text
     .split("\n")
     .flatMap((line) => (line.startsWith("data: ") ? [JSON.parse(line.slice(6)) as Json] : []));
-  expect(told[0]).toMatchObject({ method: "notifications/progress" });
-  expect(told.slice(1).map(({ id, result }) => [id, result !== undefined])).toEqual(
+  expect(notifications[0]).toMatchObject({ method: "notifications/progress" });
+  expect(notifications.slice(1).map(({ id, result }) => [id, result !== undefined])).toEqual(
     [...reads.map(({ id }) => id), "steps"].map((id) => [id, true]),
   );
 });
@@ -70,8 +70,8 @@ describe.each(["session", "header", "neither"])("a batch of 2025-03-26, told by 
     expect(reply).toMatchObject({ status: 200, headers: { "content-type": "application/json" } });
     const answers = JSON.parse(reply.text) as Json[];
     for (const answer of answers) expectOfficial("2025-03-26", answer, { direction: "server" });
-    const told = answers.map(({ id, error }) => [id, (error as Json | undefined)?.code]);
-    expect(told).toEqual([
+    const notifications = answers.map(({ id, error }) => [id, (error as Json | undefined)?.code]);
+    expect(notifications).toEqual([
       ["a", undefined],
       [2, -32601],
       [4, -32600],

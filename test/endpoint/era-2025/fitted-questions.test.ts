@@ -1,5 +1,3 @@
-// Questions to clients of earlier revisions: put in words that these have, and answered as the author's schema says.
-
 import { describe, expect, test } from "vitest";
 import { openEvents } from "../../support/event-reader.ts";
 import { fixtureOrigin } from "../../support/fixture-origin.ts";
@@ -10,7 +8,7 @@ const lab = `${fixtureOrigin()}/mcp/lab`;
 const EVERYTHING = { elicitation: {}, sampling: {} };
 
 /** Calls the tool, answers its first question, and says both the question's params and the text of the result. */
-async function asked(revision: string, kind: string, answers: readonly Json[] = []) {
+async function ask(revision: string, kind: string, answers: readonly Json[] = []) {
   const client = await client2025(lab, revision, EVERYTHING);
   const stream = await openEvents(lab, {
     method: "POST",
@@ -44,7 +42,7 @@ const propertiesOf = (params: Json = {}) => (params["requestedSchema"] as Json)[
 
 describe.each(REVISIONS_2025.filter((revision) => revision < "2025-11-25"))("a form in %s", (revision) => {
   test("names its choices by enumNames, and asks for a list as a text", async () => {
-    const { questions, text } = await asked(revision, "choices", [
+    const { questions, text } = await ask(revision, "choices", [
       accept({ size: "l", colours: "red , blue,", extras: "" }),
     ]);
     expect(propertiesOf(questions[0])).toEqual({
@@ -56,37 +54,37 @@ describe.each(REVISIONS_2025.filter((revision) => revision < "2025-11-25"))("a f
     expect(JSON.parse(text)).toEqual({ size: "l", colours: ["red", "blue"], extras: [] });
   });
 
-  test("is asked again where the list has what is no choice", async () => {
+  test("is asked again if the answer's list has an unknown choice", async () => {
     const wrong = accept({ size: "l", colours: "green" });
-    const { questions, text } = await asked(revision, "choices", [wrong, accept({ size: "s", colours: "blue" })]);
+    const { questions, text } = await ask(revision, "choices", [wrong, accept({ size: "s", colours: "blue" })]);
     expect(questions).toHaveLength(2);
     expect(JSON.parse(text)).toEqual({ size: "s", colours: ["blue"] });
   });
 
   test("of several content blocks is put to a model as several messages", async () => {
-    const said = { role: "assistant", content: { type: "text", text: "Yes." }, model: "m" };
-    const { questions, text } = await asked(revision, "blocks", [said]);
+    const result = { role: "assistant", content: { type: "text", text: "Yes." }, model: "m" };
+    const { questions, text } = await ask(revision, "blocks", [result]);
     expect(questions[0]?.["messages"]).toEqual([
       { role: "user", content: { type: "text", text: "One." } },
       { role: "user", content: { type: "image", data: "AAAA", mimeType: "image/png" } },
     ]);
-    expect(JSON.parse(text)).toEqual(said);
+    expect(JSON.parse(text)).toEqual(result);
   });
 });
 
 test("a form in 2025-11-25 is put as it was written", async () => {
-  const { questions, text } = await asked("2025-11-25", "choices", [accept({ size: "s", colours: ["red"] })]);
+  const { questions, text } = await ask("2025-11-25", "choices", [accept({ size: "s", colours: ["red"] })]);
   expect(propertiesOf(questions[0])).toMatchObject({ colours: { type: "array" }, size: { oneOf: [{}, {}] } });
   expect(JSON.parse(text)).toEqual({ size: "s", colours: ["red"] });
 });
 
 test.each(REVISIONS_2025.slice(1))("in %s audio is put to a model", async (revision) => {
-  const said = { role: "assistant", content: { type: "text", text: "A bell." }, model: "m" };
-  const { questions, text } = await asked(revision, "audio", [said]);
-  expect([questions.length, JSON.parse(text)]).toEqual([1, said]);
+  const result = { role: "assistant", content: { type: "text", text: "A bell." }, model: "m" };
+  const { questions, text } = await ask(revision, "audio", [result]);
+  expect([questions.length, JSON.parse(text)]).toEqual([1, result]);
 });
 
-test("in 2024-11-05 audio is put to nobody, and the tool is told why", async () => {
+test("in 2024-11-05 audio is not sent, and the tool gets the reason", async () => {
   const client = await client2025(lab, "2024-11-05", EVERYTHING);
   const { result, messages } = await client.request("tools/call", { name: "lab_ask", arguments: { kind: "audio" } });
   expect(messages).toHaveLength(1);

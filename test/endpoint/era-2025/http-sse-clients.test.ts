@@ -1,5 +1,4 @@
-// The official client over its SSE transport, and what it has after a reconnect: it names no last event, and it does not
-// initialize again.
+// After a reconnect the official client names no last event and does not initialize again.
 
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
@@ -58,7 +57,7 @@ describe("the official client over its SSE transport", () => {
     await client.close();
   });
 
-  test("is told after a reconnect what it subscribed to before", async () => {
+  test("gets notifications of its earlier subscriptions after a reconnect", async () => {
     const line = cuttable();
     const client = new Client({ name: "test", version: "1" });
     const key = crypto.randomUUID();

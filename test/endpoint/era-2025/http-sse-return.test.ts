@@ -1,6 +1,3 @@
-// A client of HTTP+SSE that comes back: by the id of the last event, by the name that it gave its stream, or by its
-// endpoint; what it finds again, and what is no way back.
-
 import { beforeAll, describe, expect, test } from "vitest";
 import { tamper } from "../../support/tamper.ts";
 import { bearer, fixtureAdmin } from "../../support/fixture-admin.ts";
@@ -30,26 +27,26 @@ const write = (uri: string, text: string, url = lab) =>
   client2026(url).request("tools/call", { name: "lab_write", arguments: { uri, text } });
 
 describe("the id of the last event", () => {
-  let good: { session: string; told: string };
+  let good: { session: string; text: string };
   beforeAll(async () => {
     const { text } = await get(lab);
-    const [, session = "", told = ""] = /^id: (.+)~(n\..+)~$/m.exec(text) ?? [];
-    good = { session, told };
+    const [, session = "", message = ""] = /^id: (.+)~(n\..+)~$/m.exec(text) ?? [];
+    good = { session, text: message };
   });
 
-  test("is refused where it is none of this transport", async () => {
-    const { session, told } = good;
+  test("is refused if it is not of this transport", async () => {
+    const { session, text } = good;
     const ids = [
       "x",
-      told,
+      text,
       "0123456789abcdef-3",
       `${session}~~`,
-      `${session}~${told}`,
-      `${session}~${told}~~`,
-      `${session}~${told}~0123456789abcdef-1;`,
+      `${session}~${text}`,
+      `${session}~${text}~~`,
+      `${session}~${text}~0123456789abcdef-1;`,
       `${session}~n.x.a.b.c~`,
-      `a b~${told}~`,
-      `${"x".repeat(513)}~${told}~`,
+      `a b~${text}~`,
+      `${"x".repeat(513)}~${text}~`,
       "~~",
     ];
     for (const id of ids) {
@@ -57,9 +54,9 @@ describe("the id of the last event", () => {
     }
   });
 
-  test("is not found where it is of a session that nobody made, or was changed", async () => {
-    const { session, told } = good;
-    for (const id of [`x.AAAA~${told}~`, `${tamper(session)}~${told}~`]) {
+  test("is not found if its session never existed or it was tampered with", async () => {
+    const { session, text } = good;
+    for (const id of [`x.AAAA~${text}~`, `${tamper(session)}~${text}~`]) {
       expectRefusal(await get(lab, { "last-event-id": id }), REVISION, { status: 404, code: -32600 });
     }
   });
@@ -71,7 +68,7 @@ describe("the id of the last event", () => {
 
   test("may name calls that there are not, and more of them than there can be", async () => {
     const keys = Array.from({ length: 200 }, (_none, at) => `${at.toString(16).padStart(16, "0")}-999999999`);
-    const connection = await connectSse(lab, lastly(`${good.session}~${good.told}~${keys.join(",")}`));
+    const connection = await connectSse(lab, lastly(`${good.session}~${good.text}~${keys.join(",")}`));
     expect(await connection.request(1, "ping")).toHaveProperty("result");
     expect(connection.endpointId.length).toBeLessThan(4096);
   });
@@ -115,7 +112,7 @@ describe("a name", () => {
     expect((await after.event("old")).message).toHaveProperty("result");
   });
 
-  test("that two principals chose stands for two sessions", async () => {
+  test("that two principals chose names two sessions", async () => {
     const tenant = await admin.tenant({ mode: "key" });
     const url = named(undefined, `${origin}/mcp/${tenant}`);
     const tokens = [(await admin.key(tenant)).token, (await admin.key(tenant)).token];
@@ -129,7 +126,7 @@ describe("a name", () => {
     expect(foreign.status).toBe(404);
   });
 
-  test("that is held 200 times at once is held once in the end, by a stream that is answered", async () => {
+  test("that is claimed 200 times at once belongs to one stream in the end, which gets answers", async () => {
     const url = named();
     const readers = await Promise.all(
       Array.from({ length: 200 }, async () => {
@@ -174,13 +171,13 @@ describe("a client that comes back", () => {
     await write(uri, "while it is back");
     expect((await after.event(UPDATED)).message.params).toEqual({ uri });
     await after.call(3, "lab_steps", { steps: 4 });
-    const said: Json[] = [];
-    while (said.at(-1)?.id !== 3) said.push(await after.stream.message());
-    const logged = said.filter(({ method }) => method === "notifications/message");
+    const answer: Json[] = [];
+    while (answer.at(-1)?.id !== 3) answer.push(await after.stream.message());
+    const logged = answer.filter(({ method }) => method === "notifications/message");
     expect(logged.map(({ params }) => (params as Json)["level"])).toEqual(["warning", "warning"]);
   });
 
-  test.each(ways)("%s is put the question that was only asked after it had come back", async (_what, back) => {
+  test.each(ways)("%s gets a question that was asked after it came back", async (_what, back) => {
     const [url, key] = [named(), crypto.randomUUID()];
     const before = await connectSse(url);
     await initializeSse(before);
@@ -197,7 +194,7 @@ describe("a client that comes back", () => {
     expect((await after.event("late")).message.result).toMatchObject({ content: [{ text: "accept" }] });
   });
 
-  test("with initialize is another client: no answer to an earlier one's request is taken for its own", async () => {
+  test("with initialize is a new client, which gets no answer to earlier requests", async () => {
     const url = named();
     const before = await connectSse(url);
     await initializeSse(before);

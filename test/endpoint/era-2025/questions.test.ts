@@ -1,5 +1,4 @@
-// Questions of 2026-07-28 over the wire: a call that asks ends with input_required and is continued by sending it again.
-// What was answered, kept and claimed survives the rounds. https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
+// https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
 
 import { describe, expect, test } from "vitest";
 import { openEvents } from "../../support/event-reader.ts";
@@ -100,9 +99,9 @@ describe("a call of several rounds", () => {
     let state: unknown;
     for (let round = 1; round <= 20; round += 1) {
       const answers = round === 1 ? {} : { [`question-${round - 1}`]: YES };
-      const asked = questionsOf(await call("lab_endless", {}, state === undefined ? {} : { state, answers }));
-      expect(asked.names).toEqual([`question-${round}`]);
-      state = asked.state;
+      const questions = questionsOf(await call("lab_endless", {}, state === undefined ? {} : { state, answers }));
+      expect(questions.names).toEqual([`question-${round}`]);
+      state = questions.state;
     }
     const end = await call("lab_endless", {}, { state, answers: { "question-20": YES } });
     expect(end.result).toMatchObject({ isError: true });
@@ -117,8 +116,8 @@ describe("a call of several rounds", () => {
   });
 });
 
-describe("what is done once", () => {
-  test("is done at most once however often, and however concurrently, one state comes back", async () => {
+describe("`once`", () => {
+  test("runs at most once however often, and however concurrently, one state is sent", async () => {
     const args = fresh();
     const { state } = questionsOf(await call("lab_pay", args));
     expect(await stored("payments", args.key)).toEqual([]);
@@ -138,11 +137,11 @@ describe("what is done once", () => {
     expect(await stored("payments", args.key)).toEqual(payments);
   });
 
-  test("needs no question before it: the client only comes back with the state", async () => {
+  test("needs no question before it: the client only sends the state again", async () => {
     const args = fresh();
-    const asked = await call("lab_pay_first", args);
-    expect(asked.result).not.toHaveProperty("inputRequests");
-    const { state } = questionsOf(asked);
+    const reply = await call("lab_pay_first", args);
+    expect(reply.result).not.toHaveProperty("inputRequests");
+    const { state } = questionsOf(reply);
     expect(await stored("payments", args.key)).toEqual([]);
     const done = textOf(await call("lab_pay_first", args, { state }));
     expect(done).toBe(`receipt ${(await stored("payments", args.key))[0]}`);
@@ -168,7 +167,7 @@ describe("what is done once", () => {
     expect(await stored("payments", args.key)).toEqual([]);
   });
 
-  test.each(ERAS)("has one result under one name, like what is kept, in era $era", async ({ revision }) => {
+  test.each(ERAS)("has one result under one name, like `memo`, in era $era", async ({ revision }) => {
     const args = fresh();
     const client = await mcpClient(revision, lab);
     const params = { name: "lab_pay_twice", arguments: args };
@@ -183,7 +182,7 @@ describe("what is done once", () => {
 });
 
 describe("an answer", () => {
-  test("to a question that reads differently by now is dropped, and the new question asked", async () => {
+  test("to a question that changed is dropped, and the new question asked", async () => {
     const args = fresh();
     const price = (text: string) => call("lab_write", { uri: `lab://prices/${args.key}`, name: "price", text });
     await price("10");
@@ -197,7 +196,7 @@ describe("an answer", () => {
   });
 
   const accepted = (content: unknown) => ({ action: "accept", content });
-  test("of the wrong shape is asked for again, until one is right", async () => {
+  test("of the wrong shape makes the question be asked again, until one is right", async () => {
     const { state: began, requests } = questionsOf(await call("lab_order"));
     let state = began;
     const wrong: readonly unknown[] = [
@@ -232,7 +231,7 @@ describe("an answer", () => {
     }
   });
 
-  test("that comes with the first request is taken, under the names of questions only", async () => {
+  test("in the first request is accepted, under the names of questions only", async () => {
     expect(textOf(await call("lab_ask", { kind: "form" }, { answers: { form: YES } }))).toBe('{"yes":true}');
     const args = fresh();
     const all = { first: YES, second: { action: "decline" }, third: YES };
@@ -245,10 +244,10 @@ describe("an answer", () => {
 
   test("with the first request does not make a claim without a state", async () => {
     const args = fresh();
-    const asked = await call("lab_pay", args, { answers: { sure: YES, thanks: YES } });
-    expect(asked.result).not.toHaveProperty("inputRequests");
+    const reply = await call("lab_pay", args, { answers: { sure: YES, thanks: YES } });
+    expect(reply.result).not.toHaveProperty("inputRequests");
     expect(await stored("payments", args.key)).toEqual([]);
-    const done = await call("lab_pay", args, { state: questionsOf(asked).state, answers: { thanks: YES } });
+    const done = await call("lab_pay", args, { state: questionsOf(reply).state, answers: { thanks: YES } });
     expect(JSON.parse(textOf(done))).toEqual({
       receipt: (await stored("payments", args.key))[0],
       thanks: '{"yes":true}',
@@ -302,17 +301,19 @@ const KINDS = [
 
 describe.each(KINDS)("a question of the kind $kind", ({ kind, name, method, answer, text, missing }) => {
   test("is asked and answered", async () => {
-    const asked = questionsOf(await call("lab_ask", { kind }));
-    expect(asked.requests).toMatchObject({ [name]: { method } });
-    const done = await call("lab_ask", { kind }, { state: asked.state, answers: { [name]: answer } });
+    const questions = questionsOf(await call("lab_ask", { kind }));
+    expect(questions.requests).toMatchObject({ [name]: { method } });
+    const done = await call("lab_ask", { kind }, { state: questions.state, answers: { [name]: answer } });
     expect(done.result.isError).toBeUndefined();
     expect(textOf(done)).toBe(text);
   });
 
   test("is asked again when the answer is of another kind", async () => {
-    const asked = questionsOf(await call("lab_ask", { kind }));
+    const questions = questionsOf(await call("lab_ask", { kind }));
     for (const wrong of [{ roots: "none" }, { roots: [{}] }, { model: "m" }, { action: "unknown" }, 5]) {
-      const again = questionsOf(await call("lab_ask", { kind }, { state: asked.state, answers: { [name]: wrong } }));
+      const again = questionsOf(
+        await call("lab_ask", { kind }, { state: questions.state, answers: { [name]: wrong } }),
+      );
       expect(again.names).toEqual([name]);
     }
   });
@@ -335,9 +336,9 @@ describe.each(KINDS)("a question of the kind $kind", ({ kind, name, method, answ
         params: { name: "lab_ask", arguments: { kind } },
       }),
     });
-    const asked = await stream.message((message) => message.method === method);
-    expectOfficial("2025-11-25", asked, { direction: "server", method });
-    const answered = await post(lab, { jsonrpc: "2.0", id: asked.id, result: answer }, { headers: client.headers });
+    const question = await stream.message((message) => message.method === method);
+    expectOfficial("2025-11-25", question, { direction: "server", method });
+    const answered = await post(lab, { jsonrpc: "2.0", id: question.id, result: answer }, { headers: client.headers });
     expect(answered.status).toBe(202);
     const done = await stream.message((message) => message.id === "call");
     expect(done.result).toEqual({ content: [{ type: "text", text }] });
@@ -393,9 +394,9 @@ describe("a prompt", () => {
   test("comes back with the state only when it does something once and asks nothing", async () => {
     const { key } = fresh();
     const subject = { name: "lab_stamp", arguments: { key } };
-    const asked = await ask("prompts/get", subject);
-    expect(asked.result).not.toHaveProperty("inputRequests");
-    const { result } = await ask("prompts/get", subject, { state: questionsOf(asked).state });
+    const reply = await ask("prompts/get", subject);
+    expect(reply.result).not.toHaveProperty("inputRequests");
+    const { result } = await ask("prompts/get", subject, { state: questionsOf(reply).state });
     expect(result.messages).toMatchObject([{ content: { text: `Stamp ${(await stored("stamps", key))[0]}` } }]);
   });
 

@@ -1,5 +1,4 @@
-// A session of era 2025 over the wire: one only where it was begun, for who began it, until it is ended. Every id that is
-// none here is told the same, whatever is wrong with it. https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
+// https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
 
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { openEvents } from "../../support/event-reader.ts";
@@ -127,7 +126,7 @@ const wordsOf = ({ status, headers, text }: RawReply) => {
 };
 
 describe.each(WRONG)("a session id that is $what", ({ from = {}, to = {}, make = (session) => session }) => {
-  test("is not found, in one and the same way, and the session it was made of goes on", async () => {
+  test("is not found, always with the same answer, and the original session goes on", async () => {
     const session = await begin(from);
     const id = await make(session);
     const nothing = wordsOf(await call(to, "never-was"));
@@ -187,7 +186,7 @@ describe("DELETE", () => {
     expectRefusal(await send({}, session, "DELETE"), REVISION, { status: 404, code: -32600 });
   });
 
-  test("at the same moment twice is nobody's error", async () => {
+  test("succeeds twice at the same moment", async () => {
     const session = await begin();
     const replies = await Promise.all(workers.both.map((worker) => send({ worker }, session, "DELETE")));
     for (const { status } of replies) expect([204, 404]).toContain(status);

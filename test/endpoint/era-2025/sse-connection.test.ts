@@ -1,6 +1,3 @@
-// Many calls of one client over its one HTTP+SSE stream: each is answered there under its own id, whatever becomes of the
-// others, and of the stream.
-
 import { describe, expect, test } from "vitest";
 import { fixtureOrigin } from "../../support/fixture-origin.ts";
 import { client2026, type Json } from "../../support/mcp-client.ts";
@@ -54,15 +51,15 @@ describe("calls at the same time", () => {
     await connection.call("slow", "lab_late", { key });
     const quick = Array.from({ length: 20 }, (_none, at) => `quick-${at}`);
     await Promise.all(quick.map((id) => connection.call(id, "lab_steps", { steps: 2 }, { progressToken: id })));
-    const said: Json[] = [];
-    while (idsOf(said).filter(Boolean).length < quick.length) said.push(await connection.stream.message());
+    const answer: Json[] = [];
+    while (idsOf(answer).filter(Boolean).length < quick.length) answer.push(await connection.stream.message());
     expect(
-      idsOf(said)
+      idsOf(answer)
         .filter((id) => id !== undefined)
         .toSorted(),
     ).toEqual(quick.toSorted());
     for (const id of quick) {
-      const own = said.filter((one) => one.id === id || (one.params as Json | undefined)?.["progressToken"] === id);
+      const own = answer.filter((one) => one.id === id || (one.params as Json | undefined)?.["progressToken"] === id);
       expect(own.map(({ method }) => method)).toEqual(["notifications/progress", "notifications/progress", undefined]);
     }
     await openGate(key);
@@ -74,20 +71,20 @@ describe("calls at the same time", () => {
   test("go on while others are stored and wait for an answer, and those are answered in any order", async () => {
     const connection = await connectSse(lab);
     await initializeSse(connection);
-    const asked: Json[] = [];
+    const questions: Json[] = [];
     for (const id of ["one", "two", "three"]) {
       await connection.call(id, "lab_ask", { kind: "form" });
-      asked.push((await connection.event("elicitation/create")).message);
+      questions.push((await connection.event("elicitation/create")).message);
       expect(await connection.request(`${id} meanwhile`, "tools/list")).toHaveProperty("result");
     }
-    for (const { id } of asked.toReversed()) await connection.send({ jsonrpc: "2.0", id, result: YES });
+    for (const { id } of questions.toReversed()) await connection.send({ jsonrpc: "2.0", id, result: YES });
     const answered = new Set<unknown>();
     while (answered.size < 3) answered.add((await connection.stream.message()).id);
     expect(answered).toEqual(new Set(["one", "two", "three"]));
   });
 });
 
-describe("what goes wrong", () => {
+describe("an error", () => {
   test.each([
     ["a handler that throws", "resources/read", { uri: "lab://broken/x" }, -32603],
     ["arguments that do not fit", "tools/call", { name: "lab_strict", arguments: {} }, -32602],
@@ -143,9 +140,9 @@ describe("a call that is cancelled", () => {
     await expect.poll(() => endOf(key)).toEqual(["began"]);
     await cancel(connection, "gone");
     await expect.poll(() => endOf(key)).toEqual(["aborted", "began"]);
-    const said = await connection.soFar();
+    const answer = await connection.soFar();
     // What it stored changed a list.
-    expect(said.map(({ id, method }) => [id, method])).not.toContainEqual(["gone", undefined]);
+    expect(answer.map(({ id, method }) => [id, method])).not.toContainEqual(["gone", undefined]);
   });
 
   test("ends without an answer while it waits for one, and a late answer changes nothing", async () => {

@@ -1,5 +1,4 @@
-// What a client of HTTP+SSE posts: taken with an empty 202 and answered on its stream, or refused at once, in the shape and
-// with the status of any refusal: a status of success would have its client wait for ever.
+// A refusal has no status of success: its client would wait for ever.
 // https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
 
 import { beforeAll, describe, expect, test } from "vitest";
@@ -19,7 +18,7 @@ const PING = { jsonrpc: "2.0", id: 7, method: "ping" };
 const CLAIM = { _meta: { "io.modelcontextprotocol/protocolVersion": "2026-07-28" } };
 const MIB = 1024 * 1024;
 
-describe("what is taken", () => {
+describe("accepted messages", () => {
   test.each([
     ["nothing", {}],
     ["JSON alone", { accept: "application/json" }],
@@ -90,7 +89,7 @@ const refusals: [what: string, body: string, expected: Expected, headers?: Recor
   ["a foreign page", JSON.stringify(PING), { status: 403, code: -32600 }, { origin: "https://evil.example" }],
 ];
 
-describe("what is refused at once", () => {
+describe("refused messages", () => {
   test.each(refusals)("%s", async (_what, body, expected, headers = {}) => {
     const { endpoint, soFar } = await connectSse(lab);
     expectRefusal(await sendRaw(endpoint, { headers: { ...JSON_TYPE, ...headers }, body }), REVISION, expected);
@@ -113,7 +112,7 @@ describe("what is refused at once", () => {
     expect(await soFar()).toEqual([]);
   });
 
-  test("what is posted where no stream is, unless the client comes back while it waits", async () => {
+  test("a message without an open stream, unless the client reconnects meanwhile", async () => {
     const url = `${lab}?stream=${crypto.randomUUID()}`;
     const { endpoint, stream } = await connectSse(url);
     await stream.close();
@@ -136,7 +135,7 @@ describe("what is refused at once", () => {
   });
 });
 
-describe("who posts", () => {
+describe("a sender", () => {
   let url: string;
   let tenant: string;
   beforeAll(async () => {

@@ -1,4 +1,4 @@
-// The HTTP+SSE transport of 2024-11-05: one GET stream for everything the server says, POSTs for what the client says.
+// The HTTP+SSE transport of 2024-11-05: one GET stream for messages of the server, POSTs for those of the client.
 
 import { describe, expect, test } from "vitest";
 import { fixtureOrigin } from "../../support/fixture-origin.ts";
@@ -45,8 +45,8 @@ describe("a stream", () => {
       method: "tools/call",
       params: { name: "lab_steps", arguments: { steps: 2 }, _meta: { progressToken: "p" } },
     });
-    const said = [await connection.stream.message(), await connection.stream.message()];
-    expect(said.every(({ method }) => method === "notifications/progress")).toBe(true);
+    const answer = [await connection.stream.message(), await connection.stream.message()];
+    expect(answer.every(({ method }) => method === "notifications/progress")).toBe(true);
     expect(await connection.stream.message()).toMatchObject({ id: 5 });
   });
 });
@@ -90,8 +90,8 @@ describe("a client that comes back", () => {
   });
 });
 
-describe("what is refused", () => {
-  test("a session id that nobody made, or an empty one", async () => {
+describe("refused requests", () => {
+  test("an unknown session id, or an empty one", async () => {
     for (const session of ["x.AAAA", ""]) {
       const { status, error, id } = await post(`${lab}?sessionId=${session}`, {
         jsonrpc: "2.0",

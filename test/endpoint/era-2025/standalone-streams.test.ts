@@ -1,5 +1,4 @@
-// The stream that a session of era 2025 opens with GET, where era 2026 has nothing like it: one for each session, resumed by
-// an event id, and told what the session subscribed to. What both eras share is in notification-streams.test.ts.
+// The GET stream of a session, which era 2026 does not have. What both eras share is in notification-streams.test.ts.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#listening-for-messages-from-the-server
 
 import { describe, expect, test } from "vitest";
@@ -53,21 +52,18 @@ const updatedIn = (messages: readonly Json[]) =>
   );
 
 describe("a GET", () => {
-  test.each(REVISIONS_2025)(
-    "of %s tells what changed, and begins with an id where the revision knows that",
-    async (of) => {
-      const tenant = await admin.tenant(DOCUMENT);
-      const client = await client2025(urlOf(tenant), of);
-      await subscribe(client, ONE);
-      const stream = await open(tenant, client);
-      expect([stream.events.status, stream.events.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
-      if (of === REVISION) expect(await stream.prime()).toMatchObject({ data: "", id: expect.stringMatching(/^n\./) });
-      await put(tenant, ONE);
-      const told = [await stream.next(), await stream.next()];
-      expect([methodsOf(told)[0], updatedIn(told)]).toEqual([LISTS[2], [ONE]]);
-      for (const { params } of told) expect(params ?? {}).not.toHaveProperty("_meta");
-    },
-  );
+  test.each(REVISIONS_2025)("of %s sends changes, and begins with an id if the revision has that", async (of) => {
+    const tenant = await admin.tenant(DOCUMENT);
+    const client = await client2025(urlOf(tenant), of);
+    await subscribe(client, ONE);
+    const stream = await open(tenant, client);
+    expect([stream.events.status, stream.events.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
+    if (of === REVISION) expect(await stream.prime()).toMatchObject({ data: "", id: expect.stringMatching(/^n\./) });
+    await put(tenant, ONE);
+    const notifications = [await stream.next(), await stream.next()];
+    expect([methodsOf(notifications)[0], updatedIn(notifications)]).toEqual([LISTS[2], [ONE]]);
+    for (const { params } of notifications) expect(params ?? {}).not.toHaveProperty("_meta");
+  });
 
   test("takes the place of the session's other one, and of no other session's", async () => {
     const tenant = await admin.tenant(DOCUMENT);
@@ -98,7 +94,7 @@ describe("a GET", () => {
     expect(updatedIn(await stream.before(END))).toEqual([]);
   });
 
-  test("without a session is none, and one that takes no stream is none either", async () => {
+  test("is refused without a session, and if it accepts no stream", async () => {
     const tenant = await admin.tenant(DOCUMENT);
     const { headers } = await client2025(urlOf(tenant));
     for (const accept of ["application/json", "text/plain", "text/event-stream;q=0"]) {
@@ -122,7 +118,7 @@ describe("a GET", () => {
 });
 
 describe("a stream that is resumed", () => {
-  test("is told what changed meanwhile, once, and goes on", async () => {
+  test("gets the changes that it missed, once, and goes on", async () => {
     const tenant = await admin.tenant(DOCUMENT);
     const client = await client2025(urlOf(tenant));
     await subscribe(client, ONE, END);
@@ -139,7 +135,7 @@ describe("a stream that is resumed", () => {
     expect(await third.before(ONE)).toEqual([]);
   });
 
-  test("is told which lists are others now, as its view has them", async () => {
+  test("gets the lists that changed in its view", async () => {
     const tenant = await admin.tenant(DOCUMENT);
     const client = await client2025(urlOf(tenant));
     await subscribe(client, END);
@@ -153,7 +149,7 @@ describe("a stream that is resumed", () => {
     expect(methodsOf(await second.before(END))).toEqual([LISTS[2]]);
   });
 
-  test("by another session's id is told of its own subscriptions alone", async () => {
+  test("by another session's id gets its own subscriptions alone", async () => {
     const tenant = await admin.tenant(DOCUMENT);
     for (const uri of [ONE, END]) await put(tenant, uri);
     const [client, other] = [await client2025(urlOf(tenant)), await client2025(urlOf(tenant))];
@@ -168,7 +164,7 @@ describe("a stream that is resumed", () => {
     await theirs.before(ONE);
   });
 
-  test("has an id of its own for every event, also where several lists are told at once", async () => {
+  test("has an id of its own for every event, also if several lists changed at once", async () => {
     const tenant = await admin.tenant(DOCUMENT);
     for (const uri of [ONE, END]) await put(tenant, uri);
     const client = await client2025(urlOf(tenant));
@@ -246,8 +242,8 @@ describe("a session's subscriptions", () => {
     await subscribe(client, ONE);
     const stream = await open(tenant, client);
     for (const uri of ["lab://open/5", "lab://open/999", ONE]) await put(tenant, uri);
-    const told = await stream.before(ONE);
-    expect(updatedIn(told)).toEqual(["lab://open/999"]);
+    const notifications = await stream.before(ONE);
+    expect(updatedIn(notifications)).toEqual(["lab://open/999"]);
   });
 
   test("need a session, and a URI", async () => {
@@ -267,7 +263,7 @@ describe("a session's subscriptions", () => {
     }
   });
 
-  test("to what a key may not see are taken like those to what is not there, and told nothing of", async () => {
+  test("to hidden resources are accepted like those to missing ones, and never notified", async () => {
     const tenant = await admin.tenant({ ...DOCUMENT, scopes: { end: { resources: [END] } } });
     // Before anybody holds a lease, so that it is in force at once, and nothing is due when the stream begins.
     const { token } = await admin.key(tenant, { scopes: ["end"] });

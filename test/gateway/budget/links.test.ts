@@ -1,5 +1,3 @@
-// `ctx.link`: what a tool keeps for its caller is read by that caller, for as long as it was kept, and by nobody else.
-
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
 import { createKey } from "../../../src/auth/api-key.ts";
@@ -136,7 +134,7 @@ it.each(Object.entries(WORKERS))(
   },
 );
 
-describe("what a tool keeps for its caller", () => {
+describe("content that a tool stores for its caller", () => {
   it("is not read with another key, without a key, in another profile or by another tenant", async () => {
     const tenant = await tenantOf({ profiles: { p: {} } });
     const token = await keyOf(tenant);
@@ -184,9 +182,9 @@ describe("what a tool keeps for its caller", () => {
   });
 
   it("takes no name from what a tenant stores, and the hook hears once of each read", async () => {
-    const heard: string[] = [];
+    const requests: string[] = [];
     const hooks = {
-      beforeCall: ({ method, name }: { method: string; name: string }) => void heard.push(`${method} ${name}`),
+      beforeCall: ({ method, name }: { method: string; name: string }) => void requests.push(`${method} ${name}`),
     };
     const worker = createWorker({ ...parts, features: [links()], hooks });
     const { id: path } = await tenantOf();
@@ -194,7 +192,7 @@ describe("what a tool keeps for its caller", () => {
     expect((await read({ path, worker }, "tenantry://results/own")).result?.contents).toMatchObject([{ text: "own" }]);
     expect((await read({ path, worker }, "tenantry://results/none")).error?.message).toBe("Resource not found");
     const reads = ["own", "none"].map((name) => `resources/read tenantry://results/${name}`);
-    expect(heard).toEqual(["tools/call store", ...reads]);
+    expect(requests).toEqual(["tools/call store", ...reads]);
   });
 
   it("ends with its time", async () => {
@@ -227,7 +225,7 @@ describe("what a tool keeps for its caller", () => {
 });
 
 describe("an object that fails while something is kept", () => {
-  it.each(OBJECT_FAULTS)("is logged once, and the caller is told to try again: %s", async (fault) => {
+  it.each(OBJECT_FAULTS)("is logged once, and the caller gets an error to try again: %s", async (fault) => {
     const tenant = await tenantOf();
     const at = { path: tenant.id, token: await keyOf(tenant) };
     const broken = { ...at, env: faultyEnv(fault, "TenantObject results.put").env };

@@ -1,5 +1,3 @@
-// What is kept of long results: for one owner, for some minutes, and never more than there is room for.
-
 import { describe, expect, it } from "vitest";
 import { RESULT_LIFETIME_MS, resultStore } from "../../../src/gateway/budget/result-store.ts";
 import { onBench } from "../../support/workerd/tenant.ts";
@@ -97,7 +95,7 @@ describe("a result that is kept", () => {
       expect(methods.get("a", "ann")).toBeDefined();
     }));
 
-  it("makes room: a tenant has 64 MiB, whoever they are of", () =>
+  it("makes room: a tenant has 64 MiB for all principals", () =>
     onBench(resultStore, ({ methods, sql }) => {
       for (let at = 0; at < 20; at += 1) methods.put(resultOf(`r${at}`, bodyOf(4 * MIB), `owner ${at}`));
       const { bytes } = sql.exec<{ bytes: number }>("SELECT sum(bytes) AS bytes FROM results").one();

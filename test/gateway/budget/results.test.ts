@@ -1,6 +1,3 @@
-// Results that are longer than a profile allows, of tools in code and of upstreams: what the client gets, and who can read
-// the rest.
-
 import { createExecutionContext, runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -185,12 +182,12 @@ async function write(profiles: TenantDocument["profiles"] = {}): Promise<void> {
 
 /** How often something is kept of results, from now on. */
 async function keptCalls({ object }: FreshTenant): Promise<() => number> {
-  let kept = 0;
+  let count = 0;
   await aroundCalls(object, (method, goOn) => {
-    if (method === "results.put") kept += 1;
+    if (method === "results.put") count += 1;
     return goOn();
   });
-  return () => kept;
+  return () => count;
 }
 
 describe("the rest of a result", () => {
@@ -273,7 +270,7 @@ describe("the rest of a result", () => {
     expect((await read(brief(), uri)).result?.contents).toHaveLength(1);
   });
 
-  it("is not written and read faster than the authority has time for, and nobody else's waits", async () => {
+  it("is written and read within the object's rate, and other tenants do not wait", async () => {
     const whole = defineTool({ name: "whole", handler: () => text(4_000_000, "a") });
     const other = createWorker({ tenants: {}, tools: [whole], features: [gateway()] });
     const served = await servedTenant({ mode: "open", profiles: { brief: BUDGET } });
@@ -306,7 +303,7 @@ describe("the rest of a result", () => {
     expect(await rowsOf(tenant, "SELECT id FROM results")).toEqual([]);
   });
 
-  it("is said to be lost where it is too long to be kept", async () => {
+  it("is reported as lost if it is too long to be stored", async () => {
     await begin();
     const huge = defineTool({ name: "huge", handler: () => [text(10, "a"), text(5 * 1024 * 1024, "h")] });
     const other = createWorker({ tenants: {}, tools: [huge], features: [gateway()] });

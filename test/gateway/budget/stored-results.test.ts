@@ -1,5 +1,4 @@
-// What results of upstreams take of the tenant's storage: a principal has 20 of them, whichever endpoint and era they came
-// by, and the oldest make room.
+// A principal has at most 20 stored results of upstreams, over all endpoints and eras.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -26,14 +25,14 @@ const META = {
   "io.modelcontextprotocol/clientCapabilities": {},
 };
 
-interface Asked {
+interface UpstreamRequest {
   readonly endpoint: "mcp" | "gateway";
   readonly era: "2025" | "2026";
   readonly method: string;
   readonly params: Json;
 }
 
-async function ask(path: string, token: string, { endpoint, era, method, params }: Asked): Promise<string> {
+async function ask(path: string, token: string, { endpoint, era, method, params }: UpstreamRequest): Promise<string> {
   const name = params["name"] ?? params["uri"];
   const own = era === "2026" ? { ...params, _meta: META } : params;
   const server = endpoint === "gateway" ? { server_id: "up" } : {};
@@ -52,7 +51,7 @@ async function ask(path: string, token: string, { endpoint, era, method, params 
   return (await worker.fetch(request, env, createExecutionContext())).text();
 }
 
-it("results that are too long are kept as many as one may have, by whatever way they came", async () => {
+it("long results are stored up to the limit, whichever endpoint they came by", async () => {
   const upstreams = { up: { url: workerAt(upstream) } };
   const profiles = { brief: { resultBudget: { bytes: BYTES } } };
   const tenant = await servedTenant({ mode: "open", maxStalenessMs: 50, upstreams, profiles });
@@ -60,7 +59,7 @@ it("results that are too long are kept as many as one may have, by whatever way 
   const key = { id, hash, name: "k", scopes: null, profile: null, expires: null };
   await createRpcClient(tenant.stub, policyStore).addKey(key, { name: "ann" });
   const path = `${tenant.id}/brief`;
-  const listing: Asked = { endpoint: "mcp", era: "2025", method: "tools/list", params: {} };
+  const listing: UpstreamRequest = { endpoint: "mcp", era: "2025", method: "tools/list", params: {} };
   await expect.poll(() => ask(path, token, listing), { timeout: 10_000 }).toContain("up__long");
 
   const links: string[] = [];

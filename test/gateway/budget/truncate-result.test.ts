@@ -1,5 +1,3 @@
-// How a result that is too long is cut: whole items in their order, nothing lost, nothing cut where it fits.
-
 import * as fc from "fast-check";
 import { describe, expect, inject, it } from "vitest";
 import {

@@ -1,5 +1,3 @@
-// Access tokens on a bad day: the token endpoint is away when a new one is due, and whoever asked is dropped in the middle.
-
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { getAccessToken, forgetAccessToken, type ClientGrant } from "../../../src/gateway/guard/access-token.ts";
 
@@ -10,9 +8,9 @@ afterEach(() => {
 type Answer = () => Response | Promise<Response>;
 
 /** A client of its own, at a token endpoint that gives `token-1`, `token-2` unless it is told otherwise. */
-function desk() {
+function setup() {
   const clock = { now: 1_000_000 };
-  const given = { count: 0, asked: 0 };
+  const given = { count: 0, requestCount: 0 };
   const give: Answer = () => {
     given.count += 1;
     return Response.json({ access_token: `token-${given.count}`, token_type: "bearer", expires_in: 3600 });
@@ -26,7 +24,7 @@ function desk() {
     method: "client_secret_basic",
   };
   const fetch = async () => {
-    given.asked += 1;
+    given.requestCount += 1;
     return server.answer();
   };
   const ask = async () => getAccessToken(grant, { fetch, now: () => clock.now, waitUntil: () => {} });
@@ -38,17 +36,17 @@ const away: Answer = () => {
 };
 
 describe("an access token", () => {
-  it("is used until it ends where no other can be had, and another is asked for meanwhile", async () => {
-    const { clock, given, server, give, ask } = desk();
+  it("is used until it expires if no other can be had, while another is requested", async () => {
+    const { clock, given, server, give, ask } = setup();
     expect(await ask()).toBe("token-1");
     server.answer = away;
     clock.now += 3_575_000;
     expect(await ask()).toBe("token-1");
     expect(await ask()).toBe("token-1");
-    expect(given.asked).toBe(2);
+    expect(given.requestCount).toBe(2);
     clock.now += 5_000;
     expect(await ask()).toBe("token-1");
-    expect(given.asked).toBe(3);
+    expect(given.requestCount).toBe(3);
     clock.now += 15_000;
     await expect(ask()).rejects.toThrow("cannot be reached");
     server.answer = give;
@@ -57,33 +55,33 @@ describe("an access token", () => {
   });
 
   it("is not used any more once its upstream has refused it, though no other can be had", async () => {
-    const { server, grant, ask } = desk();
+    const { server, grant, ask } = setup();
     const token = await ask();
     forgetAccessToken(grant, token);
     server.answer = away;
     await expect(ask()).rejects.toThrow("cannot be reached");
   });
 
-  it("is asked for by one other caller when the caller that asked is dropped", async () => {
-    const { clock, given, server, give, ask } = desk();
+  it("is requested by one other caller when the first caller is dropped", async () => {
+    const { clock, given, server, give, ask } = setup();
     server.answer = () => new Promise(() => {});
     void ask();
-    await expect.poll(() => given.asked).toBe(1);
+    await expect.poll(() => given.requestCount).toBe(1);
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const waiting = [ask(), ask(), ask()];
     server.answer = give;
     clock.now += 5_000;
     await vi.advanceTimersByTimeAsync(5_000);
     expect(await Promise.all(waiting)).toEqual(["token-1", "token-1", "token-1"]);
-    expect(given.asked).toBe(2);
+    expect(given.requestCount).toBe(2);
   });
 
   it("stays when an earlier request for one is refused late", async () => {
-    const { clock, given, server, give, ask } = desk();
+    const { clock, given, server, give, ask } = setup();
     const { promise, reject } = Promise.withResolvers<Response>();
     server.answer = () => promise;
     const first = ask();
-    await expect.poll(() => given.asked).toBe(1);
+    await expect.poll(() => given.requestCount).toBe(1);
     server.answer = give;
     clock.now += 6_000;
     expect(await ask()).toBe("token-1");

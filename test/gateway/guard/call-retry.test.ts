@@ -1,5 +1,4 @@
-// How often an upstream is sent a call that fails, for every way to fail and everything that a tool says of itself: more
-// than once only where the document allows it, the call may be made twice, and nothing was answered.
+// A call is sent again only if the document allows it, the tool may run twice, and nothing was answered.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -8,7 +7,7 @@ import type { UpstreamSource } from "../../../src/gateway/upstream-source.ts";
 import type { McpRequest } from "../../../src/protocol/mcp-request.ts";
 import { failure } from "../../../src/protocol/errors.ts";
 import { createWorker, defineTool, gateway } from "../../../src/tenantry.ts";
-import { callOf, hostOf, RecordingSink } from "../../support/workerd/calls.ts";
+import { callOf, requestScopeOf, RecordingSink } from "../../support/workerd/calls.ts";
 import { sendTo, servedTenant } from "../../support/workerd/served-tenant.ts";
 import { listedUpstream } from "./listed-upstream.ts";
 import { freshTenant } from "../../support/workerd/tenant.ts";
@@ -124,7 +123,7 @@ async function callsOf(
     readonly timeoutMs?: number;
   },
   calls = 1,
-  host = hostOf(tenant),
+  host = requestScopeOf(tenant),
 ) {
   const { way = "2026", annotations = { readOnlyHint: true }, ...more } = about;
   const tool = {
@@ -157,12 +156,12 @@ describe.each<Way>(["2025", "2026"])("an upstream of era %s", (way) => {
 const READS: readonly (readonly [what: string, ask: (source: UpstreamSource, call: McpRequest) => unknown])[] = [
   [
     "resources/read",
-    (source, call) => source.resources[0]?.read({ uri: "file:///a", asked: "file:///a" }, call, hostOf(tenant)),
+    (source, call) => source.resources[0]?.read({ uri: "file:///a", asked: "file:///a" }, call, requestScopeOf(tenant)),
   ],
-  ["prompts/get", (source, call) => source.prompts[0]?.get({}, call, hostOf(tenant))],
+  ["prompts/get", (source, call) => source.prompts[0]?.get({}, call, requestScopeOf(tenant))],
   [
     "completion/complete",
-    (source, call) => source.prompts[0]?.complete({ name: "a", value: "", known: {} }, call, hostOf(tenant)),
+    (source, call) => source.prompts[0]?.complete({ name: "a", value: "", known: {} }, call, requestScopeOf(tenant)),
   ],
 ];
 
@@ -241,15 +240,15 @@ describe("a call that may be sent again", () => {
       { url: upstream.url, retry: 1 },
       { way: "2026", tools: [{ name: "go", inputSchema: { type: "object" }, annotations: { readOnlyHint: true } }] },
     );
-    await source.tools[0]?.call({}, callOf({ sink }), hostOf(tenant));
+    await source.tools[0]?.call({}, callOf({ sink }), requestScopeOf(tenant));
     expect(upstream.runs).toHaveLength(1);
   });
 
   it("is not sent again when what it is for was withdrawn meanwhile", async () => {
-    let asked = 0;
-    const recheck = async () => ((asked += 1) > 1 ? failure("forbidden") : undefined);
+    let requestCount = 0;
+    const recheck = async () => ((requestCount += 1) > 1 ? failure("forbidden") : undefined);
     const upstream = failing(() => new Response("", { status: 503 }));
-    const [outcome] = await callsOf(upstream, { retry: 2 }, 1, hostOf(tenant, { recheck }));
+    const [outcome] = await callsOf(upstream, { retry: 2 }, 1, requestScopeOf(tenant, { recheck }));
     expect(outcome).toMatchObject({ kind: "failure", error: "forbidden" });
     expect(upstream.runs).toHaveLength(1);
   });

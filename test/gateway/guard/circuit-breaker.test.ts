@@ -1,5 +1,3 @@
-// When an upstream is left alone, when it is tried again, and that nothing is remembered without end.
-
 import { describe, expect, it } from "vitest";
 import { MAX_CONSECUTIVE_FAILURES, CircuitBreakers } from "../../../src/gateway/guard/circuit-breaker.ts";
 
@@ -20,7 +18,7 @@ describe("the circuit of an upstream", () => {
     expect(circuits.check("other", 0, PROBE_MS)).toBeUndefined();
   });
 
-  it("counts anew after an answer", () => {
+  it("counts from zero after an answer", () => {
     const circuits = new CircuitBreakers();
     for (let time = 1; time < MAX_CONSECUTIVE_FAILURES; time += 1) circuits.recordFailure("up", 0);
     circuits.recordSuccess("up");

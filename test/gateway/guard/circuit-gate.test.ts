@@ -1,5 +1,3 @@
-// Which ends of calls keep the next ones from an upstream.
-
 import { describe, expect, it } from "vitest";
 import { CircuitGate } from "../../../src/gateway/guard/circuit-gate.ts";
 import { MAX_CONSECUTIVE_FAILURES } from "../../../src/gateway/guard/circuit-breaker.ts";
@@ -48,20 +46,20 @@ describe("calls that fail five times in a row", () => {
     ["401", answeredBy(401)],
     ["404", answeredBy(404)],
     ["429 with Retry-After", answeredBy(429, { retryAfter: "60" })],
-  ])("with %s keep nobody from it: it may be about one caller", (_what, fault) => {
+  ])("with %s leave the circuit closed: it may be about one caller", (_what, fault) => {
     const gateOf = upstream();
     for (let round = 0; round < 4; round += 1) failing(gateOf, fault);
     expect(gateOf().check(1)).toBeUndefined();
   });
 
-  it("keep nobody from it where it has said something meanwhile, or its caller went away", () => {
+  it("leave the circuit closed if it sent something meanwhile, or its caller left", () => {
     const gateOf = upstream();
     for (let time = 0; time < 9; time += 1) gateOf().recordFailure(LATE, true, 0);
     failing(gateOf, { kind: "cancelled", sent: "perhaps" });
     expect(gateOf().check(1)).toBeUndefined();
   });
 
-  it("keep nobody from another upstream, nor from that of another tenant", () => {
+  it("leave other upstreams' circuits closed, and those of other tenants", () => {
     const tenant = crypto.randomUUID();
     failing(upstream({ tenant }), AWAY);
     expect(upstream({ tenant, id: "beside" })().check(1)).toBeUndefined();
@@ -76,7 +74,7 @@ describe("calls that fail five times in a row", () => {
     expect(gateOf().check(15_000)).toBeUndefined();
   });
 
-  it("are told to the log once when the circuit opens, and once when the upstream answers again", () => {
+  it("are logged once when the circuit opens, and once when the upstream answers again", () => {
     const lines = loggedStates();
     const gateOf = upstream();
     for (let now = 0; now < 100_000; now += 5000) failing(gateOf, AWAY, now);
@@ -92,7 +90,7 @@ describe("calls that fail five times in a row", () => {
   });
 });
 
-it("a 503 with Retry-After keeps all callers away for that time, and each is told how long", () => {
+it("a 503 with Retry-After opens the circuit for that time, and each caller gets the rest of it", () => {
   const gateOf = upstream();
   expect(gateOf().recordFailure(answeredBy(503, { retryAfter: "60" }), false, 0)).toBe(60);
   expect(gateOf().check(1000)).toMatchObject({ data: { retryAfter: 59 } });

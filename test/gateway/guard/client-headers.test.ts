@@ -1,5 +1,3 @@
-// What of a client's headers may go on to an upstream.
-
 import { describe, expect, it } from "vitest";
 import { parseClientPlaceholder, clientHeaderValue, traceHeaders } from "../../../src/gateway/guard/client-headers.ts";
 import { resolveHeaders } from "../../../src/gateway/upstream-config.ts";
@@ -70,7 +68,7 @@ describe("a trace context", () => {
     { traceparent: "00-xyz", tracestate: "a=1" },
     { traceparent: traceparent.replace("00-", "ff-") },
     { traceparent: `00-${"0".repeat(32)}-b7ad6b7169203331-01` },
-  ])("that is none does not pass: %o", (headers) => {
+  ])("that is invalid does not pass: %o", (headers) => {
     expect(from(headers)).toEqual({});
   });
 });

@@ -1,5 +1,5 @@
-// Everything that goes to an upstream counts against the limits, once, and whatever way it goes: every method, at both
-// endpoints, in both eras, in any order, alone, in batches, at once, sent again, answered as a stream.
+// Each message to an upstream counts once: every method, at both endpoints, in both eras, alone, in batches, at once,
+// sent again, as a stream.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -57,13 +57,13 @@ const WENT: Json = { content: [{ type: "text", text: "went" }] };
 const worker = createWorker({ tenants: {}, features: [gateway()] });
 
 /** What came to the upstream, and how it answers calls of its tool. */
-let heard: string[] = [];
+let requests: string[] = [];
 let calling: (id: unknown) => Response | Promise<Response>;
 const answerOf = (id: unknown, result: Json) =>
   Response.json({ jsonrpc: "2.0", id, result: { resultType: "complete", ...result } });
 
 beforeEach(() => {
-  heard = [];
+  requests = [];
   calling = (id) => answerOf(id, WENT);
 });
 
@@ -72,14 +72,14 @@ function countingUpstream(): string {
     if (request.method !== "POST") return new Response(null, { status: 405 });
     const { id, method } = await request.json<{ id?: unknown; method: string }>();
     if (id === undefined) return new Response(null, { status: 202 });
-    heard.push(method);
+    requests.push(method);
     if (method === "tools/call") return calling(id);
     const result = RESULTS[method];
     return result ? answerOf(id, result) : Response.json({ jsonrpc: "2.0", id, error: { code: -32601, message: "?" } });
   });
 }
 
-const far = () => heard.filter((method) => FAR.has(method)).length;
+const far = () => requests.filter((method) => FAR.has(method)).length;
 
 interface Sender {
   readonly tenant: string;
@@ -134,7 +134,7 @@ async function serving(limits: TenantDocument["limits"], more: Json = {}): Promi
   const list = async () =>
     (await send({ tenant, address: freshAddress() }, { endpoint: "mcp", era: "2025" }, "tools/list")).text;
   await expect.poll(list, { timeout: 10_000 }).toContain("up__go");
-  heard = [];
+  requests = [];
   return { tenant, address: freshAddress() };
 }
 
@@ -155,14 +155,14 @@ describe.each(WAYS)("a message at /$endpoint in era $era", (way) => {
     const sender = await serving({ addressMessages: most });
     for (const method of methods) expect((await send(sender, way, method)).status, method).not.toBe(429);
     expect(far()).toBe(FAR.size);
-    const before = heard.length;
+    const before = requests.length;
     for (const method of methods) expectRefusal(await send(sender, way, method), way.era, "addressMessages", most);
-    expect(heard).toHaveLength(before);
+    expect(requests).toHaveLength(before);
   });
 });
 
 describe("requests of all kinds, in any order", () => {
-  it("are served as many as there are messages left, whichever they are", { timeout: 60_000 }, async () => {
+  it("are served until the message limit, whichever they are", { timeout: 60_000 }, async () => {
     const most = 6;
     const asked = fc.constantFrom(...METHOD_WAYS);
     const property = fc.asyncProperty(fc.array(asked, { minLength: most + 1, maxLength: 12 }), async (all) => {
@@ -183,7 +183,7 @@ describe("requests of all kinds, in any order", () => {
       for (const { method, ...way } of METHOD_WAYS) {
         if (method !== "tools/call") expect((await send(sender, way, method)).status).not.toBe(429);
       }
-      heard = [];
+      requests = [];
       const answers: Answered[] = [];
       for (const way of WAYS) answers.push(await send(sender, way, "tools/call"));
       expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
@@ -262,7 +262,7 @@ describe("a batch of calls of an upstream", () => {
     expect(far()).toBe(3);
   });
 
-  it("is none at /gateway: it counts, and nothing of it goes anywhere", async () => {
+  it("is refused at /gateway: it counts, and nothing of it is sent", async () => {
     const sender = await serving({ addressMessages: 2 });
     for (const era of ERAS) {
       const way: Way = { endpoint: "gateway", era };

@@ -1,6 +1,3 @@
-// How many readings and calls an isolate has under way: bounded over all tenants, one after the other in turn, and nobody's
-// place is lost for good.
-
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { FairSemaphore } from "../../../src/gateway/guard/fair-semaphore.ts";
 
@@ -15,50 +12,50 @@ afterEach(() => {
 });
 
 /** Fills it with these, each of whom has to have a place. */
-function filled(of: readonly string[], crowd = new FairSemaphore(size)) {
+function filled(of: readonly string[], semaphore = new FairSemaphore(size)) {
   const leave = of.map((one) => {
-    const out = crowd.tryAcquire(one);
+    const out = semaphore.tryAcquire(one);
     if (!out) throw new Error(`no place for ${one}`);
     return out;
   });
-  return { crowd, leave };
+  return { semaphore, leave };
 }
 
 describe("a caller that does not wait", () => {
   it("has a place while there is one, and no more than are left free", () => {
-    const { crowd, leave } = filled(["a", "a", "b"]);
-    expect(crowd.tryAcquire("a")).toBeUndefined();
-    expect(crowd.tryAcquire("b")).toBeUndefined();
-    expect(crowd.tryAcquire("c")).toBeDefined();
-    expect(crowd.tryAcquire("d")).toBeUndefined();
+    const { semaphore, leave } = filled(["a", "a", "b"]);
+    expect(semaphore.tryAcquire("a")).toBeUndefined();
+    expect(semaphore.tryAcquire("b")).toBeUndefined();
+    expect(semaphore.tryAcquire("c")).toBeDefined();
+    expect(semaphore.tryAcquire("d")).toBeUndefined();
     leave[0]?.();
-    expect(crowd.tryAcquire("d")).toBeDefined();
+    expect(semaphore.tryAcquire("d")).toBeDefined();
   });
 
   it("leaves once, however often it says so", () => {
-    const { crowd, leave } = filled(["a", "b"]);
+    const { semaphore, leave } = filled(["a", "b"]);
     leave[0]?.();
     leave[0]?.();
-    expect(crowd.permits).toBe(1);
-    expect(crowd.tryAcquire("a")).toBeDefined();
+    expect(semaphore.permits).toBe(1);
+    expect(semaphore.tryAcquire("a")).toBeDefined();
   });
 
   it("is forgotten where the platform dropped it, once its place is needed, also after the clock was set back", async () => {
-    const { crowd } = filled(["a", "b", "c", "d"]);
-    expect(crowd.tryAcquire("e")).toBeUndefined();
+    const { semaphore } = filled(["a", "b", "c", "d"]);
+    expect(semaphore.tryAcquire("e")).toBeUndefined();
     await tick(59_000);
-    expect(crowd.tryAcquire("e")).toBeUndefined();
+    expect(semaphore.tryAcquire("e")).toBeUndefined();
     await tick(1000);
-    expect(crowd.tryAcquire("e")).toBeDefined();
+    expect(semaphore.tryAcquire("e")).toBeDefined();
     vi.setSystemTime(Date.now() - 3_600_000);
-    expect(filled(["x", "y", "z"], crowd).leave.length).toBe(3);
+    expect(filled(["x", "y", "z"], semaphore).leave.length).toBe(3);
   });
 
   it("does not overtake a caller that waits", async () => {
-    const { crowd, leave } = filled(["a", "a", "b", "c"]);
-    const waiting = crowd.acquireWithin("d", 10_000);
+    const { semaphore, leave } = filled(["a", "a", "b", "c"]);
+    const waiting = semaphore.acquireWithin("d", 10_000);
     leave[0]?.();
-    expect(crowd.tryAcquire("e")).toBeUndefined();
+    expect(semaphore.tryAcquire("e")).toBeUndefined();
     await tick();
     expect(await waiting).toBeDefined();
   });
@@ -66,10 +63,10 @@ describe("a caller that does not wait", () => {
 
 describe("a caller that waits", () => {
   it("goes in turn, first the one that has least under way", async () => {
-    const { crowd, leave } = filled(["a", "b", "c", "d"]);
+    const { semaphore, leave } = filled(["a", "b", "c", "d"]);
     const order: string[] = [];
     const wait = async (of: string) => {
-      if (await crowd.acquireWithin(of, 10_000)) order.push(of);
+      if (await semaphore.acquireWithin(of, 10_000)) order.push(of);
     };
     const all = ["a", "b", "x", "a", "y"].map(wait);
     await tick();
@@ -86,18 +83,18 @@ describe("a caller that waits", () => {
   });
 
   it("is refused after its time, and leaves no trace", async () => {
-    const { crowd, leave } = filled(["a", "a", "b", "c"]);
-    const waiting = crowd.acquireWithin("d", 1000);
+    const { semaphore, leave } = filled(["a", "a", "b", "c"]);
+    const waiting = semaphore.acquireWithin("d", 1000);
     await tick(1000);
     expect(await waiting).toBeUndefined();
     leave[0]?.();
-    expect(crowd.tryAcquire("e")).toBeDefined();
+    expect(semaphore.tryAcquire("e")).toBeDefined();
   });
 
-  it("has no more than one may have, and keeps nobody else from a place meanwhile", async () => {
-    const { crowd, leave } = filled(["a", "a", "b"]);
-    const mine = crowd.acquireWithin("a", 10_000);
-    const other = crowd.acquireWithin("c", 10_000);
+  it("has at most its share of permits, and blocks no other caller meanwhile", async () => {
+    const { semaphore, leave } = filled(["a", "a", "b"]);
+    const mine = semaphore.acquireWithin("a", 10_000);
+    const other = semaphore.acquireWithin("c", 10_000);
     await tick();
     expect(await other).toBeDefined();
     leave[1]?.();
@@ -106,16 +103,16 @@ describe("a caller that waits", () => {
   });
 
   it("is passed over where the platform dropped it", async () => {
-    const { crowd, leave } = filled(["a", "a", "b", "c"]);
+    const { semaphore, leave } = filled(["a", "a", "b", "c"]);
     const real = globalThis.setTimeout;
     // Its timer ends with its request.
     vi.stubGlobal("setTimeout", () => 0);
-    void crowd.acquireWithin("gone", 60_000);
+    void semaphore.acquireWithin("gone", 60_000);
     vi.stubGlobal("setTimeout", real);
-    const next = crowd.acquireWithin("d", 10_000);
+    const next = semaphore.acquireWithin("d", 10_000);
     leave[0]?.();
     await tick(1900);
-    expect(crowd.permits).toBe(3);
+    expect(semaphore.permits).toBe(3);
     await tick(200);
     expect(await next).toBeDefined();
     vi.unstubAllGlobals();

@@ -1,5 +1,4 @@
-// Owns the source of an upstream that was read before: with these definitions, answered by a function of the test's own.
-// Refuses to read anything: nothing but calls reaches the upstream.
+// The source of an upstream that was read before: with these definitions, answered by a function of the test's own.
 
 import { configOf } from "../../../src/gateway/upstream-config.ts";
 import { catalogSection } from "../../../src/gateway/refresh-entrypoint.ts";

@@ -1,5 +1,3 @@
-// Questions of an upstream that wait for a person: how much an isolate holds of them, and who is asked then.
-
 import { describe, expect, it } from "vitest";
 import { Deadline } from "../../../src/gateway/call-deadline.ts";
 import { createQuestionHandler } from "../../../src/gateway/forward-question.ts";
@@ -18,7 +16,7 @@ function asking() {
   const deadline = new Deadline(60_000, NULL_SINK.cancelled);
   const answered = Promise.withResolvers<void>();
   let put = 0;
-  const port: ClientRequester = {
+  const clientRequester: ClientRequester = {
     nonce: undefined,
     memos: {},
     request: async (questions) => {
@@ -30,7 +28,7 @@ function asking() {
     },
     cancel: () => {},
   };
-  const answer = createQuestionHandler(port, {
+  const answer = createQuestionHandler(clientRequester, {
     call: { revision: LATEST_2025, capabilities: { elicitation: {} } },
     deadline,
     redaction: Redaction.create([]),
@@ -42,7 +40,7 @@ function asking() {
   return { ask, room, deadline, put: () => put, answered };
 }
 
-describe("questions of an upstream that nobody answers", () => {
+describe("unanswered questions of an upstream", () => {
   it("hold half of what an isolate holds at most, and nothing once they are answered", async () => {
     const { ask, room, deadline, put, answered } = asking();
     const before = MEMORY_BUDGET.total;
@@ -59,7 +57,7 @@ describe("questions of an upstream that nobody answers", () => {
     deadline.end();
   });
 
-  it("are asked without being counted where they are short", async () => {
+  it("are not counted if they are short", async () => {
     const { ask, deadline, answered } = asking();
     const before = MEMORY_BUDGET.total;
     const all = Array.from({ length: 10 }, () => ask(100));

@@ -1,5 +1,3 @@
-// Which text of a client's goes on to an upstream in place of what was parsed from it.
-
 import { describe, expect, it } from "vitest";
 import { getRawArguments } from "../../../src/gateway/guard/raw-arguments.ts";
 

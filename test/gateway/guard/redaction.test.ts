@@ -1,5 +1,3 @@
-// A credential that was sent to an upstream is cut out of what comes back from there, and everything else stays.
-
 import { assert, boolean, jsonValue, property, string } from "fast-check";
 import { describe, expect, inject, it } from "vitest";
 import { Redaction } from "../../../src/gateway/guard/redaction.ts";
@@ -65,7 +63,7 @@ describe("a text of an upstream", () => {
     },
   );
 
-  it("has none in what another reader of it may read, where a member stands twice", () => {
+  it("hides a secret from every parser, also in a repeated member", () => {
     const twice = '{"a":"\\u0073uper-secret-value","a":"x"}';
     expect(Redaction.create(["super-secret-value"]).json(twice)).toBe('{"a":"[redacted]","a":"x"}');
   });

@@ -1,5 +1,3 @@
-// Answers of upstreams that are large and do not end: how much an isolate holds of them, and who is served meanwhile.
-
 import { describe, expect, it } from "vitest";
 import { createWorker, gateway } from "../../../src/tenantry.ts";
 import { MEMORY_BUDGET } from "../../../src/tenants/cache/memory-budget.ts";
@@ -70,8 +68,8 @@ describe.each([
     expect(MEMORY_BUDGET.total).toBeLessThanOrEqual(32 * MIB);
     expect(await large()).toContain('"type":"text"');
     open();
-    const said = await Promise.all(answers);
-    const errors = said.filter((text) => !text.includes("xxx"));
+    const lines = await Promise.all(answers);
+    const errors = lines.filter((text) => !text.includes("xxx"));
     expect(errors.length).toBeLessThan(CALLS);
     for (const text of errors) expect(text).toMatch(/"error":\{[^}]*(try again|busy)/i);
     await expect.poll(() => MEMORY_BUDGET.total, { timeout: 10_000 }).toBe(0);

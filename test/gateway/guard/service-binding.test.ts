@@ -1,5 +1,4 @@
-// Upstreams that are service bindings: exposed by the author, granted by an operator, and reached by no other way. The service
-// is the Worker of the fixtures itself.
+// Service bindings that the author exposes and an operator grants. The service is the Worker of the fixtures itself.
 
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -19,11 +18,11 @@ import { upstreamAt, upstreamContextOf } from "../../support/workerd/upstreams.t
 
 type Json = Record<string, unknown>;
 
-const heard: Request[] = [];
+const requests: Request[] = [];
 const self = (exports as unknown as { readonly default: Fetcher }).default;
 const SELF = () => ({
   fetch: async (request: Request) => {
-    heard.push(request);
+    requests.push(request);
     return self.fetch(request);
   },
 });
@@ -68,15 +67,15 @@ describe("a service that is granted", { timeout: 30_000 }, () => {
   it("is listed and called; nothing of the caller goes there, and a hop is counted", async () => {
     const tenant = await servedTenant(documentWith(["SELF"]));
     await expect.poll(async () => (await listed(tenant)).first, { timeout: 20_000 }).toMatch(/^lab__/);
-    heard.length = 0;
+    requests.length = 0;
     const name = (await listed(tenant)).first ?? "";
     const { id, token, hash } = await createKey();
     const key = { id, hash, name: "k", scopes: null, profile: null, expires: null };
     await createRpcClient(tenant.stub, policyStore).addKey(key, { name: "ann" });
     const headers = { authorization: `Bearer ${token}`, cookie: "a=b", "x-own": "theirs", "tenantry-hops": "2" };
     await ask(tenant, "tools/call", { name, arguments: {} }, headers);
-    expect(heard.length).toBeGreaterThan(0);
-    for (const request of heard) {
+    expect(requests.length).toBeGreaterThan(0);
+    for (const request of requests) {
       expect(new URL(request.url).pathname).toBe("/mcp/lab");
       expect(request.headers.get("authorization")).toBeNull();
       expect(request.headers.get("cookie")).toBeNull();
@@ -92,9 +91,9 @@ describe("a service that is granted", { timeout: 30_000 }, () => {
     await rewrite(tenant, documentWith([]));
     const why = ["the service SELF is not granted to this tenant"];
     await expect.poll(() => listed(tenant)).toEqual({ count: 0, first: undefined, why });
-    heard.length = 0;
+    requests.length = 0;
     expect((await ask(tenant, "tools/call", { name, arguments: {} })).error?.message).toBe(`Unknown tool: ${name}`);
-    expect(heard).toEqual([]);
+    expect(requests).toEqual([]);
   });
 });
 
@@ -105,10 +104,10 @@ describe("a service that is not granted", { timeout: 30_000 }, () => {
     const why = ["the service SELF is not granted to this tenant"];
     await expect.poll(() => listed(tenant)).toEqual({ count: 0, first: undefined, why });
     const context = upstreamContextOf(tenant, document);
-    heard.length = 0;
+    requests.length = 0;
     const tried = await tryUpstream(context, "lab", { services: { SELF }, pages: Infinity });
     expect(tried).toMatchObject({ fault: why[0], causes: [{ code: "service-missing" }] });
-    expect(heard).toEqual([]);
+    expect(requests).toEqual([]);
   });
 });
 
@@ -131,7 +130,7 @@ describe("an upstream that the Worker was not allowed to read", { timeout: 30_00
     await expect.poll(async () => (await listed(tenant)).first, { timeout: 10_000 }).toMatch(/^lab__/);
   });
 
-  it("is tried anew as soon as the Worker may go there", async () => {
+  it("is tried again as soon as the service is granted", async () => {
     const url = upstreamAt(() => new Response(null, { status: 404 })).replace("https://", "http://");
     const upstreams = { lab: { url } };
     const tenant = await servedTenant({ mode: "open", maxStalenessMs: 50, upstreams });
@@ -148,7 +147,7 @@ describe("an upstream that the Worker was not allowed to read", { timeout: 30_00
     await expect.poll(read, { timeout: 10_000 }).toBe(true);
   });
 
-  it("is tried anew for a change of what is granted, exposed or allowed, and of nothing else", () => {
+  it("is tried again after a change of grants, services or bounds, and of nothing else", () => {
     const allowedIn = (document: TenantDocument, services: Services, more: object = {}) =>
       createRefreshClaim({ document, revision: 1, env: { ...more } }, services).upstreams.map(
         ({ accessDigest }) => accessDigest,

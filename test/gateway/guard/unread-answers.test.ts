@@ -1,5 +1,4 @@
-// Large answers that nobody reads: one address holds a part of what there is for all, whichever way it asks, and others are
-// answered.
+// One address gets only a share of the memory for answers that are not read.
 
 import { expect, it } from "vitest";
 import { createWorker, defineTool } from "../../../src/tenantry.ts";

@@ -1,5 +1,3 @@
-// In what a definition differs from the one that was approved, as an operator is shown it.
-
 import { describe, expect, it } from "vitest";
 import { changesOf, findRenamedFrom } from "../../../src/gateway/review/definition-changes.ts";
 

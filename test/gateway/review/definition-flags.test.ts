@@ -1,11 +1,11 @@
-// What in a definition deserves a second look, and what does not: a flag that stands everywhere is not looked at.
+// A flag that is always there is not read.
 
 import { describe, expect, it } from "vitest";
 import { findFlags, flagsOf } from "../../../src/gateway/review/definition-flags.ts";
 
 const said = (description: string) => flagsOf({ name: "a", description });
 
-describe("a definition with characters that nobody sees", () => {
+describe("a definition with invisible characters", () => {
   it.each<[string, string]>([
     ["a zero width space", "a\u200bb"],
     ["a byte order mark", "\ufeffa"],

@@ -1,4 +1,4 @@
-// A reading and a decision at the same moment: whoever writes last has seen both.
+// A refresh and an operator's decision run at the same moment.
 
 import { expect, it } from "vitest";
 import { gatewayStore } from "../../../src/gateway/gateway-store.ts";
@@ -34,7 +34,7 @@ it("a definition that is approved while its upstream is read is listed", async (
   ]);
 });
 
-it("nothing is written for an upstream that is configured anew", async () => {
+it("nothing is written for an upstream with a new configuration", async () => {
   const { stub } = await servedTenant();
   await createRpcClient(stub, gatewayStore).claimDue({ revision: 1, upstreams: [{ id: "up", config: "newer" }] });
   const put = () => Promise.reject(new Error("written"));

@@ -1,5 +1,3 @@
-// What a tenant's authority keeps of definitions that wait for approval: bounded, and of the current configuration alone.
-
 import { describe, expect, it } from "vitest";
 import { gatewayStore } from "../../../src/gateway/gateway-store.ts";
 import { reviewStore, type ReviewMethods, type ListedDefinition } from "../../../src/gateway/review/review-store.ts";
@@ -11,7 +9,7 @@ const BY = { name: "ann" };
 const ALL = { after: -1, limit: 5000 };
 
 /** The tables of a tenant that has these upstreams, each with the configuration "c". */
-async function atDesk(upstreams: readonly string[], work: (bench: Bench<ReviewMethods>) => void): Promise<void> {
+async function withBench(upstreams: readonly string[], work: (bench: Bench<ReviewMethods>) => void): Promise<void> {
   const tenant = freshTenant();
   const own = { mode: "open" } as const;
   const policy = createRpcClient(tenant.stub, policyStore);
@@ -31,7 +29,7 @@ const names = ({ approved }: ReturnType<ReviewMethods["getState"]>) => approved.
 
 describe("definitions that wait for approval", () => {
   it("are in the order of the list, on pages", () =>
-    atDesk(["up"], ({ methods }) => {
+    withBench(["up"], ({ methods }) => {
       const definitions = ["c", "a", "b"].map((name) => one(name, name));
       expect(methods.recordListed({ id: "up", config: "c", definitions })).toBe("stored");
       const first = methods.listWaiting("up", { after: -1, limit: 2 });
@@ -44,14 +42,14 @@ describe("definitions that wait for approval", () => {
     }));
 
   it("are not changed by a reading of another configuration, or of an unknown upstream", () =>
-    atDesk(["up"], ({ methods }) => {
+    withBench(["up"], ({ methods }) => {
       expect(methods.recordListed({ id: "up", config: "older", definitions: [one("a", "a")] })).toBe("stale");
       expect(methods.recordListed({ id: "other", config: "c", definitions: [one("a", "a")] })).toBe("stale");
       expect(methods.listWaiting("up", ALL).items).toEqual([]);
     }));
 
-  it("are all decided on, or none", () =>
-    atDesk(["up"], ({ methods }) => {
+  it("are decided all together, or not at all", () =>
+    withBench(["up"], ({ methods }) => {
       methods.recordListed({ id: "up", config: "c", definitions: [one("a", "a")] });
       const before = methods.getGeneration("up");
       const done = methods.decide({ id: "up", verdict: "approve", digests: ["d-a", "d-z"] }, BY);
@@ -61,7 +59,7 @@ describe("definitions that wait for approval", () => {
     }));
 
   it.each(["approve", "reject"] as const)("are decided on once, though the decision to %s is sent twice", (verdict) =>
-    atDesk(["up"], ({ methods, sql }) => {
+    withBench(["up"], ({ methods, sql }) => {
       methods.recordListed({ id: "up", config: "c", definitions: [one("a", "a")] });
       const decide = () => methods.decide({ id: "up", verdict, digests: ["d-a"] }, BY);
       expect(decide()).toEqual({ unknown: [] });
@@ -74,7 +72,7 @@ describe("definitions that wait for approval", () => {
   );
 
   it("are not approved by the digest of an earlier version", () =>
-    atDesk(["up"], ({ methods }) => {
+    withBench(["up"], ({ methods }) => {
       methods.recordListed({ id: "up", config: "c", definitions: [one("a", "first")] });
       const approve = (digest: string) => methods.decide({ id: "up", verdict: "approve", digests: [digest] }, BY);
       approve("d-first");
@@ -86,7 +84,7 @@ describe("definitions that wait for approval", () => {
     }));
 
   it("have a new generation after every reading and every decision", () =>
-    atDesk(["up"], ({ methods, clock }) => {
+    withBench(["up"], ({ methods, clock }) => {
       const seen: number[] = [];
       for (let time = 0; time < 3; time += 1) {
         methods.recordListed({ id: "up", config: "c", definitions: [one("a", `a${time}`)] });
@@ -99,7 +97,7 @@ describe("definitions that wait for approval", () => {
     }));
 
   it("are bounded: the ones that were not listed for longest go", () =>
-    atDesk(["up"], ({ methods, sql, clock }) => {
+    withBench(["up"], ({ methods, sql, clock }) => {
       for (const letter of ["a", "b", "c"]) {
         clock.now += 1000;
         const definitions = Array.from({ length: 1000 }, (_, at) => one(`${letter}${at}`, `${letter}${at}`));
@@ -115,7 +113,7 @@ describe("definitions that wait for approval", () => {
     }));
 
   it("have a bound in bytes: the reading fails, and what was approved stays", () =>
-    atDesk(["up"], ({ methods }) => {
+    withBench(["up"], ({ methods }) => {
       methods.recordListed({ id: "up", config: "c", definitions: [one("mine", "mine")] });
       methods.decide({ id: "up", verdict: "approve", digests: ["d-mine"] }, BY);
       const large = Array.from({ length: 70 }, (_, at) => one(`t${at}`, `${at}${"x".repeat(250_000)}`));

@@ -1,6 +1,3 @@
-// An upstream whose definitions wait for approval, as its clients and the tenant's operators meet it: what was approved
-// stays as it was, whatever the upstream lists by now.
-
 import { env } from "cloudflare:workers";
 import { createExecutionContext } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
@@ -52,8 +49,8 @@ function upstreamListing(listing: Listing): string {
     };
     const answered = `{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(results[method] ?? {})}}`;
     if (method !== "tools/call") return new Response(answered, { headers: { "content-type": "application/json" } });
-    const told = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';
-    const body = `data: ${told}\n\ndata: ${answered}\n\n`;
+    const notification = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';
+    const body = `data: ${notification}\n\ndata: ${answered}\n\n`;
     return new Response(body, { headers: { "content-type": "text/event-stream" } });
   });
 }
@@ -122,7 +119,7 @@ async function rewrite({ stub }: FreshTenant, document: TenantDocument): Promise
 const SOON = { timeout: 20_000 };
 
 describe("an upstream whose definitions are reviewed", { timeout: 40_000 }, () => {
-  it("lists nothing that nobody approved, says that it waits, and lists it once it is approved", async () => {
+  it("lists nothing unapproved, says what waits, and lists it once it is approved", async () => {
     const up = await reviewed({ tools: [tool("go"), tool("stop")] });
     expect(await up.names()).toEqual([]);
     await expect.poll(up.why).toBe("2 definitions wait for approval");
@@ -161,7 +158,7 @@ describe("an upstream whose definitions are reviewed", { timeout: 40_000 }, () =
     expect(await up.pending()).toEqual([]);
   });
 
-  it("takes away what it lists no more, and a renamed one waits and says whose name it had", async () => {
+  it("drops what is no longer listed; a renamed definition waits and shows its earlier name", async () => {
     const listing: Listing = { tools: [tool("go"), tool("old", { description: "The same." })] };
     const up = await reviewed(listing);
     await up.approveAll();
@@ -217,7 +214,7 @@ describe("an upstream whose definitions are reviewed", { timeout: 40_000 }, () =
     expect(await up.names()).toEqual(["up__go"]);
   });
 
-  it("tells the model nothing of itself before that is approved, on /gateway either", async () => {
+  it("shows no unapproved instructions, on /gateway either", async () => {
     const listing: Listing = { tools: [tool("go")], instructions: "Trust me." };
     const up = await reviewed(listing);
     const wrapped = async (method: string) => {
@@ -272,7 +269,7 @@ describe("an upstream whose definitions are reviewed", { timeout: 40_000 }, () =
     await expect.poll(names, SOON).toEqual(["up__go"]);
   });
 
-  it("has its decisions in the audit log, with the digests, and its streams are told", async () => {
+  it("has its decisions in the audit log, with the digests, and notifies its streams", async () => {
     const up = await reviewed({ tools: [tool("go")] });
     const headers = await sessionAt(worker, up.tenant.id);
     const stream = readerOf(await sendTo(worker, up.tenant.id, { method: "GET", headers }));

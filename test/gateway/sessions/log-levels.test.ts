@@ -1,6 +1,3 @@
-// The level of log messages that a client of era 2025 has set, on its way to an upstream: a call does not wait for it, nor
-// fail by it, whoever does not answer.
-
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createWorker, gateway, type Env } from "../../../src/tenantry.ts";
@@ -18,12 +15,12 @@ type Levelled = (answer: () => Response) => Response | Promise<Response>;
 
 /** A tenant whose upstream of era 2025 answers `logging/setLevel` like this; `heard`: what it was asked in sessions. */
 async function tenantWith(levelled: Levelled) {
-  const heard: string[] = [];
+  const requests: string[] = [];
   const url = upstreamAt(async (request) => {
     if (request.method !== "POST") return new Response(null, { status: request.method === "DELETE" ? 204 : 405 });
     const { id, method, params } = await request.json<{ id?: number; method: string; params?: { level?: string } }>();
     if (id === undefined) return new Response(null, { status: 202 });
-    heard.push(`${method} ${params?.level ?? ""}`.trim());
+    requests.push(`${method} ${params?.level ?? ""}`.trim());
     const results: Record<string, object> = {
       initialize: {
         protocolVersion: "2025-11-25",
@@ -50,30 +47,30 @@ async function tenantWith(levelled: Levelled) {
   const session = { ...JSON_ONLY, ...(await sessionAt(worker, id)) };
   const level = { jsonrpc: "2.0", id: 2, method: "logging/setLevel", params: { level: "info" } };
   expect(await (await sendTo(worker, id, { message: level, headers: session })).text()).toContain('"result":{}');
-  heard.length = 0;
+  requests.length = 0;
   const call = async (at: Env = env) => {
     const message = { jsonrpc: "2.0", id: 3, method: "tools/call", params: { name: "up__go", arguments: {} } };
     const began = Date.now();
     const text = await (await sendTo(worker, id, { message, headers: session, at })).text();
     return { text, ms: Date.now() - began };
   };
-  return { call, heard };
+  return { call, requests };
 }
 
 describe("the level of log messages", () => {
-  it("is told to an upstream before the call, where it answers", async () => {
-    const { call, heard } = await tenantWith((answer) => answer());
+  it("is sent to an upstream before the call, if it answers", async () => {
+    const { call, requests } = await tenantWith((answer) => answer());
     expect((await call()).text).toContain("gone");
-    expect(heard).toEqual(["initialize", "logging/setLevel info", "tools/call"]);
+    expect(requests).toEqual(["initialize", "logging/setLevel info", "tools/call"]);
   });
 
-  it("is not waited for where the upstream never says that it knows", LATE, async () => {
+  it("does not wait for an upstream that never acknowledges it", LATE, async () => {
     const ends = Promise.withResolvers<Response>();
     onTestFinished(() => ends.resolve(new Response(null, { status: 202 })));
-    const { call, heard } = await tenantWith(() => ends.promise);
+    const { call, requests } = await tenantWith(() => ends.promise);
     const { text, ms } = await call();
     expect(text).toContain("gone");
-    expect(heard).toContain("logging/setLevel info");
+    expect(requests).toContain("logging/setLevel info");
     expect(ms).toBeLessThan(SOON_MS);
   });
 
@@ -88,13 +85,13 @@ describe("the level of log messages", () => {
       },
     ],
   ])("fails no call where the upstream %s", async (_what, levelled) => {
-    const { call, heard } = await tenantWith(levelled);
+    const { call, requests } = await tenantWith(levelled);
     expect((await call()).text).toContain("gone");
-    expect(heard).toEqual(["initialize", "logging/setLevel info", "tools/call"]);
+    expect(requests).toEqual(["initialize", "logging/setLevel info", "tools/call"]);
   });
 
   it("is not waited for where the session's own object does not say it", LATE, async () => {
-    const { call, heard } = await tenantWith((answer) => answer());
+    const { call, requests } = await tenantWith((answer) => answer());
     const getByName = (name: string) => {
       const stub = exports.SessionObject.getByName(name) as unknown as Record<string, (...given: unknown[]) => unknown>;
       const method = (property: string) => (given: unknown[]) =>
@@ -108,7 +105,7 @@ describe("the level of log messages", () => {
     };
     const { text, ms } = await call({ ...env, SessionObject: { getByName } as never });
     expect(text).toContain("gone");
-    expect(heard).toEqual(["initialize", "tools/call"]);
+    expect(requests).toEqual(["initialize", "tools/call"]);
     expect(ms).toBeLessThan(SOON_MS);
   });
 });

@@ -1,5 +1,5 @@
-// An upstream that was restarted knows no session of before, and says so in the words of whatever it was built with. Calls
-// go on in another session; what is refused for another reason begins none.
+// An upstream that was restarted refuses its old sessions, in the words of its framework. Other refusals begin no new
+// session.
 
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
@@ -40,7 +40,7 @@ const TOOLS = [
   { name: "bad", inputSchema: { type: "object" }, annotations: { readOnlyHint: true } },
 ];
 
-interface Asked {
+interface UpstreamRequest {
   readonly id?: number;
   readonly method: string;
   readonly params?: { readonly name?: string };
@@ -61,7 +61,7 @@ function server(refusal: () => Response) {
   const url = upstreamAt(async (request) => {
     const session = request.headers.get("mcp-session-id") ?? "";
     if (request.method === "DELETE") return new Response(null, { status: known.delete(session) ? 204 : 404 });
-    const { id, method, params } = await request.json<Asked>();
+    const { id, method, params } = await request.json<UpstreamRequest>();
     if (method === "initialize") return begin(id);
     if (!known.has(session)) return refusal();
     if (id === undefined) return new Response(null, { status: 202 });
@@ -110,7 +110,7 @@ async function scene(refusal: () => Response) {
 }
 
 describe.each([GONE, ...UNSURE])("a session that an upstream refuses %s", (_title, refusal) => {
-  it("is begun anew for what may be asked for twice, and used from then on", async () => {
+  it("is replaced for requests that may be repeated, and the new one used from then on", async () => {
     const { call, restart, begun, idle, known } = await scene(refusal);
     for (let restarts = 1; restarts <= 3; restarts += 1) {
       for (let calls = 0; calls < 3; calls += 1) expect(await call("read")).toContain(`in ${begun.at(-1)}`);
@@ -122,7 +122,7 @@ describe.each([GONE, ...UNSURE])("a session that an upstream refuses %s", (_titl
   });
 });
 
-it("a call that met a session that is gone has not run: it is sent once more in a new one, and its result says so", async () => {
+it("a call in a lost session has not run: it is sent again in a new one, and its result says so", async () => {
   const { call, restart, begun } = await scene(GONE[1]);
   expect(await call("write")).not.toContain("tenantry/session");
   restart();
@@ -144,7 +144,7 @@ describe.each(UNSURE)("a session that an upstream refuses %s", (_title, refusal)
   });
 });
 
-it("a server that refuses a call in every session is not begun anew for each call, and each session is ended", async () => {
+it("a server that refuses a call in every session gets no new session for each call, and each session is ended", async () => {
   const { call, begun, idle, known } = await scene(() => new Response(null, BAD));
   for (let calls = 0; calls < 3; calls += 1) expect(await call("read")).toContain("in ");
   for (let calls = 0; calls < 10; calls += 1) expect(await call("bad")).toContain('"bad"');

@@ -1,5 +1,5 @@
-// Calls in a session at an upstream while an object that they ask on the way does not answer as it should: for every call
-// that is made to one, and every way in which that fails. The caller is answered in time, and the upstream hears it once.
+// Every call to an object in a session with an upstream fails in every way. The caller gets an answer in time, and the
+// upstream gets the call once.
 
 import { env, exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
@@ -125,8 +125,8 @@ it.each(SCENES)("a call in a session %s is answered in time, and sent once", PAT
       const { call: ask, server } = await scene(what);
       const late = scheduler.wait(20_000).then(() => "nothing in 20 s");
       const text = await Promise.race([ask(faulty([], step, fault)), late]);
-      const said = text.includes("gone there") ? "the answer" : text.slice(0, 200);
-      return { step, fault, said, sent: server.called.length };
+      const message = text.includes("gone there") ? "the answer" : text.slice(0, 200);
+      return { step, fault, said: message, sent: server.called.length };
     }),
   );
   expect(told).toEqual(cases.map((one) => ({ ...one, said: "the answer", sent: 1 })));

@@ -1,6 +1,3 @@
-// How long an isolate trusts a session that an object keeps for all: it says now and then that it uses it, asks where it has
-// not for long, and ends none that others may use.
-
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -92,8 +89,8 @@ function caller({ instructions = "", through = (object: UpstreamStub) => object 
   return { call, lend, rows, after, ended, object, under, meant };
 }
 
-describe("a session that an object keeps", () => {
-  it("is said to be used once in two minutes, and not more often", async () => {
+describe("a session stored in an object", () => {
+  it("is reported as used once in two minutes, and not more often", async () => {
     const { call, rows, after } = caller();
     expect(await call()).toBe("s1");
     const [first] = await rows();
@@ -102,14 +99,14 @@ describe("a session that an object keeps", () => {
     expect(await rows()).toEqual([first]);
     after(2000);
     await call();
-    const [told] = await rows();
-    expect(told?.expires).toBeGreaterThan(first?.expires ?? Infinity);
+    const [reply] = await rows();
+    expect(reply?.expires).toBeGreaterThan(first?.expires ?? Infinity);
     after(1000);
     await call();
-    expect(await rows()).toEqual([told]);
+    expect(await rows()).toEqual([reply]);
   });
 
-  it("is asked for again where the isolate was idle for long, and begun anew where it is over by then", async () => {
+  it("is looked up again after a long idle time, and replaced if it has ended", async () => {
     const { call, rows, after, ended, object } = caller();
     await call();
     after(MAX_UNREPORTED_MS + 1);
@@ -169,7 +166,7 @@ describe("a session that an object keeps", () => {
     expect(await large.rows()).toEqual([]);
   });
 
-  it("is not ended under another isolate that has it, though nobody said that it is kept", async () => {
+  it("is not ended under another isolate that has it, even if nothing reported its storage", async () => {
     const lentTo: string[] = [];
     const isLost = (object: UpstreamStub): UpstreamStub => ({
       claim: async (claimed) => object.claim(claimed),

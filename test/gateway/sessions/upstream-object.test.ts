@@ -1,5 +1,3 @@
-// Sessions at an upstream as the object keeps them: one for all who ask, until nobody uses it, and then none.
-
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -36,7 +34,7 @@ async function freshUpstream() {
   return { object, name, ring, claim, make, timePasses };
 }
 
-interface Heard {
+interface ReceivedRequest {
   readonly method: string;
   readonly session: string | null;
   readonly authorization: string | null;
@@ -52,9 +50,9 @@ interface Sealing {
 
 /** A sealed session at a server that answers a DELETE with this status. */
 function serverOf(status: number) {
-  const heard: Heard[] = [];
+  const requests: ReceivedRequest[] = [];
   const url = upstreamAt(({ method, headers }) => {
-    heard.push({ method, session: headers.get("mcp-session-id"), authorization: headers.get("authorization") });
+    requests.push({ method, session: headers.get("mcp-session-id"), authorization: headers.get("authorization") });
     return new Response(null, { status });
   });
   const sealed = async (id: string, { ring, name, tag, key = "k", grant }: Sealing) => {
@@ -62,7 +60,7 @@ function serverOf(status: number) {
     const filled = { headers: { authorization: "Bearer own" }, ...(grant && { grant }) };
     return (await sealStoredSession(ring, name, { key, tag }, { session, upstream: { url }, filled })) ?? "";
   };
-  return { heard, sealed };
+  return { requests, sealed };
 }
 
 const stored = (object: DurableObjectStub) =>
@@ -93,7 +91,7 @@ describe("a session that several isolates want", () => {
     expect(await claim()).toMatchObject({ state: "shared", tag });
   });
 
-  it("is made by another where the first has died, whose session is nobody's when it comes late", async () => {
+  it("is created by another isolate if the first died, whose late session is not used", async () => {
     const { object, claim, make, timePasses } = await freshUpstream();
     const dead = await make();
     await timePasses();
@@ -103,7 +101,7 @@ describe("a session that several isolates want", () => {
     expect(await claim()).toMatchObject({ state: "shared", tag, sealed: "sealed" });
   });
 
-  it("is neither waited for nor kept for longer than ever, though the clock was ahead when it was begun", async () => {
+  it("is neither awaited nor stored for longer than usual, even if the clock was ahead at its start", async () => {
     const { object, claim, make } = await freshUpstream();
     const aYearAhead = () =>
       runInDurableObject(object, async (_instance, { storage }) => {
@@ -125,7 +123,7 @@ describe("a session that several isolates want", () => {
     expect(alarm).toBeLessThan(Date.now() + 4_000_000);
   });
 
-  it("is made anew once the upstream has forgotten it, and a late isolate does not take the new one away", async () => {
+  it("is created again once the upstream has forgotten it, and a late isolate does not remove the new one", async () => {
     const { object, claim, make } = await freshUpstream();
     const old = await make();
     await object.store({ key: "k", tag: old }, "old", CALL_MS);
@@ -151,30 +149,30 @@ describe("a session that several isolates want", () => {
   });
 });
 
-describe("a session that nobody uses", () => {
+describe("an unused session", () => {
   it("is ended at the upstream with what it began with, and nothing of it is left", async () => {
     const { object, name, ring, make, timePasses } = await freshUpstream();
-    const { heard, sealed } = serverOf(204);
+    const { requests, sealed } = serverOf(204);
     const tag = await make();
     await object.store({ key: "k", tag }, await sealed("s1", { ring, name, tag }), CALL_MS);
     await runDurableObjectAlarm(object);
-    expect(heard).toEqual([]);
+    expect(requests).toEqual([]);
     await timePasses();
     await runDurableObjectAlarm(object);
-    expect(heard).toEqual([{ method: "DELETE", session: "s1", authorization: "Bearer own" }]);
+    expect(requests).toEqual([{ method: "DELETE", session: "s1", authorization: "Bearer own" }]);
     expect(await stored(object)).toEqual({ keys: 0, alarm: null, tables: 0 });
   });
 
   it("is not lent any more, whether or not it was ended yet, and is ended beside the new one", async () => {
     const { object, name, ring, claim, make, timePasses } = await freshUpstream();
-    const { heard, sealed } = serverOf(204);
+    const { requests, sealed } = serverOf(204);
     const old = await make();
     await object.store({ key: "k", tag: old }, await sealed("s1", { ring, name, tag: old }), CALL_MS);
     await timePasses();
     const tag = await make();
     await object.store({ key: "k", tag }, await sealed("s2", { ring, name, tag }), CALL_MS);
     await runDurableObjectAlarm(object);
-    expect(heard.map(({ session }) => session)).toEqual(["s1"]);
+    expect(requests.map(({ session }) => session)).toEqual(["s1"]);
     expect(await claim()).toMatchObject({ state: "shared", tag });
   });
 
@@ -185,7 +183,7 @@ describe("a session that nobody uses", () => {
     [503, 3],
   ])("is over where the upstream answers its end with %i, after %i requests", async (status, requests) => {
     const { object, name, ring, make, timePasses } = await freshUpstream();
-    const { heard, sealed } = serverOf(status);
+    const { requests: received, sealed } = serverOf(status);
     const tag = await make();
     await object.store({ key: "k", tag }, await sealed("s1", { ring, name, tag }), CALL_MS);
     for (let round = 0; round < 5; round += 1) {
@@ -193,13 +191,13 @@ describe("a session that nobody uses", () => {
       await timePasses();
       await runDurableObjectAlarm(object);
     }
-    expect(heard).toHaveLength(requests);
+    expect(received).toHaveLength(requests);
     expect(await stored(object)).toEqual({ keys: 0, alarm: null, tables: 0 });
   });
 
   it("is ended with all others, however many there are", async () => {
     const { object, name, ring, make, timePasses } = await freshUpstream();
-    const { heard, sealed } = serverOf(204);
+    const { requests, sealed } = serverOf(204);
     const all = Array.from({ length: 45 }, (_, at) => `s${at}`);
     for (const key of all) {
       const tag = await make(key);
@@ -207,7 +205,7 @@ describe("a session that nobody uses", () => {
     }
     await timePasses();
     while ((await stored(object)).tables > 0) await runDurableObjectAlarm(object);
-    expect(heard.map(({ session }) => session ?? "").toSorted()).toEqual(all.toSorted());
+    expect(requests.map(({ session }) => session ?? "").toSorted()).toEqual(all.toSorted());
   });
 
   it.each([
@@ -217,7 +215,7 @@ describe("a session that nobody uses", () => {
     "is ended with its last token where the client has another secret by now; %i is the end after %i",
     async (status, requests) => {
       const { object, name, ring, make, timePasses } = await freshUpstream();
-      const { heard, sealed } = serverOf(status);
+      const { requests: received, sealed } = serverOf(status);
       const tokenUrl = upstreamAt(() => Response.json({ error: "invalid_client" }, { status: 401 }));
       const grant = {
         tenant: name,
@@ -234,12 +232,12 @@ describe("a session that nobody uses", () => {
         await runDurableObjectAlarm(object);
       }
       const once = { method: "DELETE", session: "s1", authorization: "Bearer own" };
-      expect(heard).toEqual(Array.from({ length: requests }, () => once));
+      expect(received).toEqual(Array.from({ length: requests }, () => once));
       expect(await stored(object)).toEqual({ keys: 0, alarm: null, tables: 0 });
     },
   );
 
-  it("was never more than a promise where whoever made it has died, and nothing of that is left", async () => {
+  it("of an isolate that died before it had one leaves nothing", async () => {
     const { object, make, timePasses } = await freshUpstream();
     await make();
     expect((await stored(object)).alarm).toBeLessThanOrEqual(Date.now() + 30_000);
@@ -248,14 +246,14 @@ describe("a session that nobody uses", () => {
     expect(await stored(object)).toEqual({ keys: 0, alarm: null, tables: 0 });
   });
 
-  it("goes without a word where it was sealed under another name, for which nobody opens it", async () => {
+  it("is dropped silently if it was sealed under another name", async () => {
     const { object, ring, make, timePasses } = await freshUpstream();
-    const { heard, sealed } = serverOf(204);
+    const { requests, sealed } = serverOf(204);
     const tag = await make();
     await object.store({ key: "k", tag }, await sealed("s1", { ring, name: "another/up", tag }), CALL_MS);
     await timePasses();
     await runDurableObjectAlarm(object);
-    expect(heard).toEqual([]);
+    expect(requests).toEqual([]);
     expect(await stored(object)).toEqual({ keys: 0, alarm: null, tables: 0 });
   });
 });

@@ -1,5 +1,4 @@
-// What a user interface of an upstream calls: its tools, by the names that the upstream gives them. Nothing in such a call
-// says who makes it, so it leads where the name leads, and nowhere else than the caller could go anyway.
+// A call from an upstream's user interface does not say who makes it: it is routed by its name.
 
 import { describe, expect, it } from "vitest";
 import { createWorker, defineTool, gateway } from "../../../src/tenantry.ts";
@@ -99,7 +98,7 @@ describe("a tool of an upstream with user interfaces", { timeout: 30_000 }, () =
     expect(await call("one")).toBe("one of a");
   });
 
-  it("comes after a tool that is listed under the name", async () => {
+  it("yields to a tool that is listed under the name", async () => {
     const { call } = await tenantWith({ a: upstreamWith("a", { own: PANEL }) });
     expect(await call("own")).toBe("from the tenant");
     expect(await call("a__own")).toBe("own of a");

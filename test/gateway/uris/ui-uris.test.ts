@@ -1,5 +1,3 @@
-// The names of an upstream's user interfaces, here and there, and what is left of a result in which one stands.
-
 import { describe, expect, it } from "vitest";
 import { toListedUri, toOwnUri, renameResultUris, renameToolUi } from "../../../src/gateway/uris/ui-uris.ts";
 

@@ -1,6 +1,3 @@
-// Whose a URI is behind a tenant with several upstreams: by a prefix in the document, and for user interfaces by the
-// upstream in their names.
-
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -26,7 +23,7 @@ type Json = Record<string, unknown>;
 function upstreamWith(
   name: string,
   all: readonly string[],
-  heard: string[] = [],
+  requests: string[] = [],
   until: Promise<unknown> = Promise.resolve(),
 ): string {
   const uris = all.filter((uri) => !uri.includes("{"));
@@ -42,7 +39,7 @@ function upstreamWith(
       return { resourceTemplates: templates.map((uriTemplate) => ({ uriTemplate, name: uriTemplate })) };
     }
     if (method === "resources/read") {
-      heard.push(String(params["uri"]));
+      requests.push(String(params["uri"]));
       return { contents: [{ uri: params["uri"], text: `from ${name}` }] };
     }
     const content = [
@@ -101,12 +98,12 @@ const SOON = { timeout: 20_000 };
 describe("a resource that the tenant stores", { timeout: 40_000 }, () => {
   it("is read and listed as the tenant's, whatever an upstream lists, unless a prefix says otherwise", async () => {
     const stored = ["note://mine/1", "NOTE://mine/%32", "note://theirs/1"];
-    const heard: string[] = [];
+    const requests: string[] = [];
     const { promise: isStored, resolve } = Promise.withResolvers<undefined>();
     const { ask, listed, read } = await tenantWith(
       {
         taking: {
-          url: upstreamWith("taking", [...stored, "note://free", "{+uri}"], heard, isStored),
+          url: upstreamWith("taking", [...stored, "note://free", "{+uri}"], requests, isStored),
           uris: ["note://theirs/"],
         },
       },
@@ -125,13 +122,13 @@ describe("a resource that the tenant stores", { timeout: 40_000 }, () => {
     expect(names).toEqual(expect.arrayContaining(["note://mine/1", "note://mine/2", "note://theirs/1", "note://free"]));
     expect(await read("note://mine/1")).toMatchObject({ text: "from the tenant" });
     expect(await read("note://mine/2")).toMatchObject({ text: "from the tenant" });
-    expect(heard).toEqual([]);
+    expect(requests).toEqual([]);
     expect(await read("note://theirs/1")).toMatchObject({ text: "from taking" });
   });
 });
 
 describe("a prefix in the document", { timeout: 40_000 }, () => {
-  it("says whose a URI is, and the other upstream's is left out with the reason", async () => {
+  it("decides the upstream of a URI, and the other upstream's is omitted with the reason", async () => {
     const both = ["file:///a/1", "file:///b/1"];
     const first = { url: upstreamWith("first", both) };
     const tenant = await tenantWith({ first, second: { url: upstreamWith("second", both), uris: ["file:///b/"] } });
@@ -150,23 +147,23 @@ describe("a prefix in the document", { timeout: 40_000 }, () => {
   it.each(["file:///{+path}", "{+uri}", "FILE:///own/{path}", "file:///%6fwn/{path}", "file:///own/{path}"])(
     "gives nothing of it to another upstream's template %s, even where its own is switched off",
     async (template) => {
-      const heard: string[] = [];
+      const requests: string[] = [];
       const { listed, read, wrapped } = await tenantWith({
-        wide: { url: upstreamWith("wide", ["file:///elsewhere", template], heard) },
+        wide: { url: upstreamWith("wide", ["file:///elsewhere", template], requests) },
         owner: { url: upstreamWith("owner", []), uris: ["file:///own/"], enabled: false },
       });
       await expect.poll(listed, SOON).toMatchObject({ names: ["file:///elsewhere"] });
       expect(await read("file:///own/1")).toBe(-32002);
       const message = { server_id: "wide", method: "resources/read", params: { uri: "file:///own/1" } };
       expect(await wrapped(message)).toMatchObject({ error: { code: -32002 } });
-      expect(heard).toEqual([]);
+      expect(requests).toEqual([]);
     },
   );
 
   it("leads to nothing that waits for approval", async () => {
-    const heard: string[] = [];
+    const requests: string[] = [];
     const own = {
-      url: upstreamWith("own", ["file:///own/1"], heard),
+      url: upstreamWith("own", ["file:///own/1"], requests),
       uris: ["file:///own/"],
       trust: "review" as const,
     };
@@ -177,20 +174,20 @@ describe("a prefix in the document", { timeout: 40_000 }, () => {
     expect(await read("file:///own/unlisted")).toBe(-32002);
     const message = { server_id: "own", method: "resources/read", params: { uri: "file:///own/1" } };
     expect(await wrapped(message)).toMatchObject({ error: { code: -32002 } });
-    expect(heard).toEqual([]);
+    expect(requests).toEqual([]);
   });
 
-  it("leads a URI that nobody lists to its upstream, the longest first, and nothing else there", async () => {
-    const heard: string[] = [];
+  it("routes an unlisted URI to its upstream, the longest prefix first, and nothing else", async () => {
+    const requests: string[] = [];
     const tenant = await tenantWith({
       wide: { url: upstreamWith("wide", ["x://a"]), uris: ["x:"] },
-      narrow: { url: upstreamWith("narrow", ["x://n/a"], heard), uris: ["X://n/"] },
+      narrow: { url: upstreamWith("narrow", ["x://n/a"], requests), uris: ["X://n/"] },
     });
     await expect.poll(tenant.listed, SOON).toEqual({ names: ["x://a", "x://n/a"], why: undefined });
     expect(await tenant.read("x://n/Other%7e")).toEqual({ uri: "x://n/Other%7e", text: "from narrow" });
     expect(await tenant.read("x://m")).toMatchObject({ text: "from wide" });
     expect(await tenant.read("y://m")).toBe(-32002);
-    expect(heard).toEqual(["x://n/Other%7e"]);
+    expect(requests).toEqual(["x://n/Other%7e"]);
     const message = { server_id: "narrow", method: "resources/read", params: { uri: "x://n/unlisted" } };
     expect((await tenant.wrapped(message)).result).toMatchObject({ contents: [{ text: "from narrow" }] });
   });
@@ -198,9 +195,9 @@ describe("a prefix in the document", { timeout: 40_000 }, () => {
 
 describe("a user interface", { timeout: 40_000 }, () => {
   it("has its upstream in its name, in every place, though two upstreams call theirs alike", async () => {
-    const heard: string[] = [];
+    const requests: string[] = [];
     const tenant = await tenantWith({
-      a: { url: upstreamWith("a", ["ui://panel"], heard) },
+      a: { url: upstreamWith("a", ["ui://panel"], requests) },
       b: { url: upstreamWith("b", ["ui://panel"]) },
     });
     await expect.poll(tenant.listed, SOON).toEqual({ names: ["ui://a/panel", "ui://b/panel"], why: undefined });
@@ -216,7 +213,7 @@ describe("a user interface", { timeout: 40_000 }, () => {
     });
     expect(await tenant.read("ui://a/panel")).toEqual({ uri: "ui://a/panel", text: "from a" });
     expect(await tenant.read("ui://a/part/of/it")).toEqual({ uri: "ui://a/part/of/it", text: "from a" });
-    expect(heard).toEqual(["ui://panel", "ui://part/of/it"]);
+    expect(requests).toEqual(["ui://panel", "ui://part/of/it"]);
     expect(await tenant.read("ui://panel")).toBe(-32002);
   });
 

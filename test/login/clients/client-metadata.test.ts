@@ -1,5 +1,3 @@
-// What clients say of themselves, in documents and when they register: those in use, and those that are refused.
-
 import { describe, expect, test } from "vitest";
 import { parseClientDocument, parseRegistration } from "../../../src/login/server/client-metadata.ts";
 
@@ -10,11 +8,11 @@ const PUBLIC = { name: "App", site: undefined, redirects: [REDIRECT], method: "n
 
 describe("a document", () => {
   test.each([
-    { what: "says no more than it has to", said: {} },
-    { what: "names the method none", said: { token_endpoint_auth_method: "none" } },
+    { what: "says no more than it has to", document: {} },
+    { what: "names the method none", document: { token_endpoint_auth_method: "none" } },
     {
       what: "offers none beside what it likes better, as ChatGPT's does",
-      said: {
+      document: {
         token_endpoint_auth_method: "private_key_jwt",
         token_endpoint_auth_methods_supported: ["none", "private_key_jwt"],
         jwks_uri: "https://app.example/jwks.json",
@@ -22,40 +20,44 @@ describe("a document", () => {
     },
     {
       what: "lists grants that nobody has here, as Claude's and that of VS Code do",
-      said: { grant_types: ["authorization_code", "refresh_token", "urn:ietf:params:oauth:grant-type:jwt-bearer"] },
+      document: { grant_types: ["authorization_code", "refresh_token", "urn:ietf:params:oauth:grant-type:jwt-bearer"] },
     },
     {
       what: "lists redirect URIs that nobody may have among others",
-      said: { redirect_uris: ["javascript:alert(1)", REDIRECT, 7, "http://app.example/cb"] },
+      document: { redirect_uris: ["javascript:alert(1)", REDIRECT, 7, "http://app.example/cb"] },
     },
-    { what: "names a site that is no page", said: { client_uri: "javascript:alert(1)" } },
-  ])("that $what is one of a public client", ({ said }) => {
-    expect(parseClientDocument(ID, { ...DOCUMENT, ...said })).toEqual(PUBLIC);
+    { what: "names a site that is no page", document: { client_uri: "javascript:alert(1)" } },
+  ])("that $what is one of a public client", ({ document }) => {
+    expect(parseClientDocument(ID, { ...DOCUMENT, ...document })).toEqual(PUBLIC);
   });
 
   test.each([
-    { what: "of another URL", said: { client_id: `${ID}/` }, why: "client_id is not its URL" },
-    { what: "without an id", said: { client_id: undefined }, why: "client_id is not its URL" },
-    { what: "without a name", said: { client_name: undefined }, why: "no client_name" },
-    { what: "without redirect URIs", said: { redirect_uris: undefined }, why: "none of its redirect_uris" },
-    { what: "with none that can be used", said: { redirect_uris: ["data:,"] }, why: "none of its redirect_uris" },
-    { what: "with a text for redirect URIs", said: { redirect_uris: REDIRECT }, why: "none of its redirect_uris" },
+    { what: "of another URL", document: { client_id: `${ID}/` }, why: "client_id is not its URL" },
+    { what: "without an id", document: { client_id: undefined }, why: "client_id is not its URL" },
+    { what: "without a name", document: { client_name: undefined }, why: "no client_name" },
+    { what: "without redirect URIs", document: { redirect_uris: undefined }, why: "none of its redirect_uris" },
+    { what: "with none that can be used", document: { redirect_uris: ["data:,"] }, why: "none of its redirect_uris" },
+    { what: "with a text for redirect URIs", document: { redirect_uris: REDIRECT }, why: "none of its redirect_uris" },
     {
       what: "of a client with a key alone",
-      said: { token_endpoint_auth_method: "private_key_jwt" },
+      document: { token_endpoint_auth_method: "private_key_jwt" },
       why: "its token_endpoint_auth_method is not none",
     },
     {
       what: "that takes none back",
-      said: { token_endpoint_auth_method: "none", token_endpoint_auth_methods_supported: ["private_key_jwt"] },
+      document: { token_endpoint_auth_method: "none", token_endpoint_auth_methods_supported: ["private_key_jwt"] },
       why: "is not none",
     },
-    { what: "with a secret", said: { client_secret: "x" }, why: "has a client_secret" },
-    { what: "with a secret's method", said: { token_endpoint_auth_method: "client_secret_post" }, why: "is not none" },
-    { what: "without the flow", said: { grant_types: ["client_credentials"] }, why: "authorization_code" },
-    { what: "without codes", said: { response_types: ["token"] }, why: "response_types code" },
-  ])("$what is refused", ({ said, why }) => {
-    const metadata = parseClientDocument(ID, { ...DOCUMENT, ...said });
+    { what: "with a secret", document: { client_secret: "x" }, why: "has a client_secret" },
+    {
+      what: "with a secret's method",
+      document: { token_endpoint_auth_method: "client_secret_post" },
+      why: "is not none",
+    },
+    { what: "without the flow", document: { grant_types: ["client_credentials"] }, why: "authorization_code" },
+    { what: "without codes", document: { response_types: ["token"] }, why: "response_types code" },
+  ])("$what is refused", ({ document, why }) => {
+    const metadata = parseClientDocument(ID, { ...DOCUMENT, ...document });
     expect(metadata).toMatchObject({ kind: "fault", error: "invalid_client_metadata" });
     expect(metadata).toHaveProperty("why", expect.stringContaining(why));
   });
@@ -63,8 +65,8 @@ describe("a document", () => {
 
 describe("a registration", () => {
   test.each(["none", "client_secret_basic", "client_secret_post"])("may ask for the method %s", (method) => {
-    const said = { redirect_uris: [REDIRECT], token_endpoint_auth_method: method };
-    expect(parseRegistration(said)).toEqual({ name: "", site: undefined, redirects: [REDIRECT], method });
+    const document = { redirect_uris: [REDIRECT], token_endpoint_auth_method: method };
+    expect(parseRegistration(document)).toEqual({ name: "", site: undefined, redirects: [REDIRECT], method });
   });
 
   test("has a secret where it does not say", () => {
@@ -72,8 +74,8 @@ describe("a registration", () => {
   });
 
   test("keeps no more of a name than anybody reads", () => {
-    const said = { redirect_uris: [REDIRECT], client_name: "a".repeat(5000), client_uri: "https://app.example/" };
-    expect(parseRegistration(said)).toMatchObject({ name: "a".repeat(100), site: "https://app.example/" });
+    const document = { redirect_uris: [REDIRECT], client_name: "a".repeat(5000), client_uri: "https://app.example/" };
+    expect(parseRegistration(document)).toMatchObject({ name: "a".repeat(100), site: "https://app.example/" });
   });
 
   test.each([
@@ -83,8 +85,8 @@ describe("a registration", () => {
     { redirect_uris: [REDIRECT, "javascript:alert(1)"] },
     { redirect_uris: [REDIRECT, 7] },
     { redirect_uris: Array.from({ length: 51 }, (_none, at) => `${REDIRECT}/${at}`) },
-  ])("with a redirect URI that nobody may have is refused whole: %j", (said) => {
-    expect(parseRegistration(said)).toMatchObject({ kind: "fault", error: "invalid_redirect_uri" });
+  ])("with a redirect URI that nobody may have is refused whole: %j", (document) => {
+    expect(parseRegistration(document)).toMatchObject({ kind: "fault", error: "invalid_redirect_uri" });
   });
 
   test.each([
@@ -94,8 +96,8 @@ describe("a registration", () => {
     { grant_types: ["client_credentials"] },
     { grant_types: "authorization_code" },
     { response_types: ["token"] },
-  ])("of another kind of client is refused: %j", (said) => {
-    expect(parseRegistration({ redirect_uris: [REDIRECT], ...said })).toMatchObject({
+  ])("of another kind of client is refused: %j", (document) => {
+    expect(parseRegistration({ redirect_uris: [REDIRECT], ...document })).toMatchObject({
       kind: "fault",
       error: "invalid_client_metadata",
     });

@@ -1,5 +1,3 @@
-// The clients that a tenant's object keeps: so many, of whom those that nobody uses make room for others.
-
 import { expect, it } from "vitest";
 import type { LoginClient } from "../../../src/login/server/login-records.ts";
 import { loginStore, type LoginMethods } from "../../../src/login/server/login-store.ts";
@@ -11,8 +9,8 @@ const HOUR = 3_600_000;
 const onLogin = (work: (bench: Bench<LoginMethods>) => void | Promise<void>) => onBench(loginStore, work);
 
 const mcpClient = (id: string, name = "App"): LoginClient => {
-  const said = { name, site: undefined, redirects: ["https://app.example/cb"], method: "none" } as const;
-  return { id, kind: "registered", ...said, secretHash: null, digest: "d" };
+  const client = { name, site: undefined, redirects: ["https://app.example/cb"], method: "none" } as const;
+  return { id, kind: "registered", ...client, secretHash: null, digest: "d" };
 };
 
 function fill({ methods, clock }: Bench<LoginMethods>): void {
@@ -32,7 +30,7 @@ function grantTo({ sql }: Bench<LoginMethods>, client: string): void {
   );
 }
 
-it("a client is as it was kept last, and nobody is under another id", async () => {
+it("a client is as it was last stored, and is not found under another id", async () => {
   await onLogin(({ methods }) => {
     expect(methods.getClient("a")).toBeNull();
     methods.saveClient({ client: mcpClient("a"), freshUntil: 5 });
@@ -43,7 +41,7 @@ it("a client is as it was kept last, and nobody is under another id", async () =
   });
 });
 
-it("so many are kept, and the one that was used least lately makes room for another", async () => {
+it("a bounded number of clients is stored, and the least recently used one makes room", async () => {
   await onLogin((bench) => {
     const { methods, sql, clock } = bench;
     fill(bench);
@@ -57,7 +55,7 @@ it("so many are kept, and the one that was used least lately makes room for anot
   });
 });
 
-it("a client that has a grant makes room for nobody", async () => {
+it("a client that has a grant is never evicted", async () => {
   await onLogin((bench) => {
     const { methods } = bench;
     fill(bench);

@@ -1,33 +1,31 @@
-// Finding a client by its id: whose document is read, when, and what is taken where it cannot be.
-
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { findClient } from "../../../src/login/server/find-client.ts";
 import type { LoginClient } from "../../../src/login/server/login-records.ts";
 import type { LoginDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { clientHost } from "./client-host.ts";
-import { loginGround, type LoginGround } from "./login-ground.ts";
+import { fakeClientLookup, type FakeClientLookup } from "./fake-client-lookup.ts";
 
 const REDIRECT = "https://app.example/cb";
-const SAID = { client_name: "App", redirect_uris: [REDIRECT] };
+const CLIENT_DOCUMENT = { client_name: "App", redirect_uris: [REDIRECT] };
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 
-const find = (ground: LoginGround, id: string, login: Partial<LoginDocument> = {}, address = "a") =>
-  findClient({ tenantContext: ground.tend, clientAddress: address, login: { via: "key", ...login } }, id);
+const find = (clientLookup: FakeClientLookup, id: string, login: Partial<LoginDocument> = {}, address = "a") =>
+  findClient({ tenantContext: clientLookup.tend, clientAddress: address, login: { via: "key", ...login } }, id);
 
-const kept = (id: string, name = "As it was"): LoginClient => {
-  const said = { name, site: undefined, redirects: [REDIRECT], method: "none" } as const;
-  return { id, kind: "document", ...said, secretHash: null, digest: "before" };
+const storedClient = (id: string, name = "As it was"): LoginClient => {
+  const client = { name, site: undefined, redirects: [REDIRECT], method: "none" } as const;
+  return { id, kind: "document", ...client, secretHash: null, digest: "before" };
 };
 
 describe("a document", () => {
   test("is read once while it is fresh", async () => {
-    const [host, ground] = [clientHost(), loginGround()];
-    const id = host.put("/client.json", SAID);
-    const client = await find(ground, id);
+    const [host, clientLookup] = [clientHost(), fakeClientLookup()];
+    const id = host.put("/client.json", CLIENT_DOCUMENT);
+    const client = await find(clientLookup, id);
     expect(client).toMatchObject({ id, kind: "document", name: "App", redirects: [REDIRECT], method: "none" });
-    expect(await find(ground, id)).toEqual(client);
-    expect(host.asked).toEqual(["/client.json"]);
+    expect(await find(clientLookup, id)).toEqual(client);
+    expect(host.requests).toEqual(["/client.json"]);
   });
 
   test.each([
@@ -40,18 +38,21 @@ describe("a document", () => {
     { says: "max-age=-1", minutes: 5 },
     { says: "max-age=x", minutes: 5 },
   ])("that says $says is fresh for $minutes minutes", async ({ says, minutes }) => {
-    const [host, ground] = [clientHost(), loginGround()];
+    const [host, clientLookup] = [clientHost(), fakeClientLookup()];
     const before = Date.now();
-    await find(ground, host.put("/client.json", SAID, says === undefined ? {} : { "cache-control": says }));
-    const [stored] = ground.stored.values();
+    await find(
+      clientLookup,
+      host.put("/client.json", CLIENT_DOCUMENT, says === undefined ? {} : { "cache-control": says }),
+    );
+    const [stored] = clientLookup.stored.values();
     expect(stored?.freshUntil).toBeGreaterThanOrEqual(before + minutes * MINUTE);
     expect(stored?.freshUntil).toBeLessThanOrEqual(Date.now() + minutes * MINUTE);
   });
 
-  test("is another one for whoever consented when what they were shown changes, and only then", async () => {
+  test("needs consent again when the members shown at consent change, and only then", async () => {
     const host = clientHost();
     const digestOf = async (said: object) => {
-      const client = await find(loginGround(), host.put("/client.json", { ...SAID, ...said }));
+      const client = await find(fakeClientLookup(), host.put("/client.json", { ...CLIENT_DOCUMENT, ...said }));
       return (client as LoginClient).digest;
     };
     const digest = await digestOf({});
@@ -62,40 +63,40 @@ describe("a document", () => {
   });
 
   test("is read again when it is fresh no more, and taken as it is", async () => {
-    const [host, ground] = [clientHost(), loginGround()];
-    const id = host.put("/client.json", SAID);
-    ground.stored.set(id, { client: kept(id), freshUntil: Date.now() - 1 });
-    expect(await find(ground, id)).toMatchObject({ name: "App" });
-    expect(ground.stored.get(id)?.client.name).toBe("App");
+    const [host, clientLookup] = [clientHost(), fakeClientLookup()];
+    const id = host.put("/client.json", CLIENT_DOCUMENT);
+    clientLookup.stored.set(id, { client: storedClient(id), freshUntil: Date.now() - 1 });
+    expect(await find(clientLookup, id)).toMatchObject({ name: "App" });
+    expect(clientLookup.stored.get(id)?.client.name).toBe("App");
   });
 
-  test("that there is no room for is taken as it is read", async () => {
-    const [host, ground] = [clientHost(), loginGround({ isFull: true })];
-    expect(await find(ground, host.put("/client.json", SAID))).toMatchObject({ name: "App" });
+  test("is used as it is read if there is no room to store it", async () => {
+    const [host, clientLookup] = [clientHost(), fakeClientLookup({ isFull: true })];
+    expect(await find(clientLookup, host.put("/client.json", CLIENT_DOCUMENT))).toMatchObject({ name: "App" });
   });
 });
 
 describe("a host inside of a network, which operators let tools reach", () => {
   const id = "https://tools.corp/client.json";
   const inside = () => {
-    const [host, ground] = [clientHost(), loginGround()];
-    host.answer = async () => Response.json({ client_id: id, ...SAID });
-    const tend = { ...ground.tend, env: { ...(ground.tend.env as object), OUTBOUND_ALLOW: "*.corp" } };
-    return { host, ground: { ...ground, tend: tend as LoginGround["tend"] } };
+    const [host, clientLookup] = [clientHost(), fakeClientLookup()];
+    host.answer = async () => Response.json({ client_id: id, ...CLIENT_DOCUMENT });
+    const tend = { ...clientLookup.tend, env: { ...(clientLookup.tend.env as object), OUTBOUND_ALLOW: "*.corp" } };
+    return { host, clientLookup: { ...clientLookup, tend: tend as FakeClientLookup["tend"] } };
   };
 
-  test("is asked nothing because a stranger names it", async () => {
-    const { host, ground } = inside();
-    expect(await find(ground, id)).toMatchObject({ kind: "clientRefusal" });
-    expect(host.asked).toEqual([]);
+  test("is not requested for a client id of a stranger", async () => {
+    const { host, clientLookup } = inside();
+    expect(await find(clientLookup, id)).toMatchObject({ kind: "clientRefusal" });
+    expect(host.requests).toEqual([]);
   });
 
-  test.each([{ clients: [id] }, { pinned: { [id]: { client_id: id, ...SAID } } }])(
+  test.each([{ clients: [id] }, { pinned: { [id]: { client_id: id, ...CLIENT_DOCUMENT } } }])(
     "is asked for the document of a client that operators name: %j",
     async (login) => {
-      const { host, ground } = inside();
-      expect(await find(ground, id, login)).toMatchObject({ id, name: "App" });
-      expect(host.asked).toEqual([id]);
+      const { host, clientLookup } = inside();
+      expect(await find(clientLookup, id, login)).toMatchObject({ id, name: "App" });
+      expect(host.requests).toEqual([id]);
     },
   );
 });
@@ -115,54 +116,58 @@ describe.each(AWAY)("where a host answers $what", ({ status = 200, headers = {},
   function away() {
     const host = clientHost();
     host.answer = () => new Response(body, { status, headers: { "content-type": "application/json", ...headers } });
-    return { host, ground: loginGround(), id: `${host.origin}/client.json` };
+    return { host, clientLookup: fakeClientLookup(), id: `${host.origin}/client.json` };
   }
 
   test("its document is taken as it last was, for thirty days", async () => {
-    const { ground, id } = away();
-    ground.stored.set(id, { client: kept(id), freshUntil: Date.now() - 29 * DAY });
-    expect(await find(ground, id, { pinned: { [id]: { client_id: id, ...SAID } } })).toMatchObject({
+    const { clientLookup, id } = away();
+    clientLookup.stored.set(id, { client: storedClient(id), freshUntil: Date.now() - 29 * DAY });
+    expect(await find(clientLookup, id, { pinned: { [id]: { client_id: id, ...CLIENT_DOCUMENT } } })).toMatchObject({
       name: "As it was",
     });
-    expect(ground.errors).toHaveLength(1);
-    ground.stored.set(id, { client: kept(id), freshUntil: Date.now() - 31 * DAY });
-    expect(await find(ground, id)).toMatchObject({ kind: "clientRefusal" });
+    expect(clientLookup.errors).toHaveLength(1);
+    clientLookup.stored.set(id, { client: storedClient(id), freshUntil: Date.now() - 31 * DAY });
+    expect(await find(clientLookup, id)).toMatchObject({ kind: "clientRefusal" });
   });
 
   test("its document is taken as operators pinned it, if it never was read", async () => {
-    const { host, ground, id } = away();
-    expect(await find(ground, id, { pinned: { [id]: { client_id: id, ...SAID } } })).toMatchObject({
+    const { host, clientLookup, id } = away();
+    expect(await find(clientLookup, id, { pinned: { [id]: { client_id: id, ...CLIENT_DOCUMENT } } })).toMatchObject({
       id,
       kind: "document",
       name: "App",
     });
-    expect(ground.stored.size).toBe(0);
-    expect(host.asked).toHaveLength(1);
-    const other = { [id]: { client_id: `${id}x`, ...SAID } };
-    expect(await find(ground, id, { pinned: other })).toMatchObject({ kind: "clientRefusal" });
+    expect(clientLookup.stored.size).toBe(0);
+    expect(host.requests).toHaveLength(1);
+    const other = { [id]: { client_id: `${id}x`, ...CLIENT_DOCUMENT } };
+    expect(await find(clientLookup, id, { pinned: other })).toMatchObject({ kind: "clientRefusal" });
   });
 });
 
 test.each([
-  { what: "is gone", status: 404, said: {} },
-  { what: "is gone for ever", status: 410, said: {} },
-  { what: "has another id now", status: 200, said: { client_id: "https://evil.example/client.json", ...SAID } },
-  { what: "takes nobody back", status: 200, said: { client_id: "SELF", ...SAID, redirect_uris: [] } },
-  { what: "is a list", status: 200, said: [] },
-  { what: "is nothing", status: 200, said: null },
-])("a document that $what is refused, whatever it was before", async ({ status, said }) => {
-  const [host, ground] = [clientHost(), loginGround()];
+  { what: "is gone", status: 404, document: {} },
+  { what: "is gone for ever", status: 410, document: {} },
+  {
+    what: "has another id now",
+    status: 200,
+    document: { client_id: "https://evil.example/client.json", ...CLIENT_DOCUMENT },
+  },
+  { what: "takes nobody back", status: 200, document: { client_id: "SELF", ...CLIENT_DOCUMENT, redirect_uris: [] } },
+  { what: "is a list", status: 200, document: [] },
+  { what: "is nothing", status: 200, document: null },
+])("a document that $what is refused, whatever it was before", async ({ status, document }) => {
+  const [host, clientLookup] = [clientHost(), fakeClientLookup()];
   const id = `${host.origin}/client.json`;
-  ground.stored.set(id, { client: kept(id), freshUntil: Date.now() - 1 });
-  const body = JSON.stringify(said).replace("SELF", id);
+  clientLookup.stored.set(id, { client: storedClient(id), freshUntil: Date.now() - 1 });
+  const body = JSON.stringify(document).replace("SELF", id);
   host.answer = () => new Response(body, { status, headers: { "content-type": "application/json" } });
-  expect(await find(ground, id, { pinned: { [id]: { client_id: id, ...SAID } } })).toMatchObject({
+  expect(await find(clientLookup, id, { pinned: { [id]: { client_id: id, ...CLIENT_DOCUMENT } } })).toMatchObject({
     kind: "clientRefusal",
   });
 });
 
 test("a document without an end is given up after what one has", async () => {
-  const [host, ground] = [clientHost(), loginGround()];
+  const [host, clientLookup] = [clientHost(), fakeClientLookup()];
   let sent = 0;
   const endless = new ReadableStream({
     pull: (controller) => {
@@ -171,7 +176,7 @@ test("a document without an end is given up after what one has", async () => {
     },
   });
   host.answer = () => new Response(endless, { headers: { "content-type": "application/json" } });
-  expect(await find(ground, `${host.origin}/client.json`)).toMatchObject({ kind: "clientRefusal" });
+  expect(await find(clientLookup, `${host.origin}/client.json`)).toMatchObject({ kind: "clientRefusal" });
   expect(sent).toBeLessThan(10_000);
 });
 
@@ -180,15 +185,15 @@ test("a host that takes its time is waited for five seconds", async () => {
   onTestFinished(() => {
     vi.useRealTimers();
   });
-  const [host, ground] = [clientHost(), loginGround()];
-  const asked = Promise.withResolvers<AbortSignal | null | undefined>();
+  const [host, clientLookup] = [clientHost(), fakeClientLookup()];
+  const arrival = Promise.withResolvers<AbortSignal | null | undefined>();
   host.answer = ({ signal }) =>
     new Promise((_resolve, reject) => {
       signal?.addEventListener("abort", () => reject(new Error("aborted")));
-      asked.resolve(signal);
+      arrival.resolve(signal);
     });
-  const found = find(ground, `${host.origin}/client.json`);
-  const signal = await asked.promise;
+  const found = find(clientLookup, `${host.origin}/client.json`);
+  const signal = await arrival.promise;
   vi.advanceTimersByTime(4_999);
   expect(signal?.aborted).toBe(false);
   vi.advanceTimersByTime(1);
@@ -238,40 +243,43 @@ const HOSTILE = [
   "",
 ];
 
-test.each(HOSTILE)("an id like %j is refused, and nobody is asked for it", async (id) => {
+test.each(HOSTILE)("an id like %j is refused without a request", async (id) => {
   const host = clientHost();
-  expect(await find(loginGround(), id, { pinned: { [id]: { client_id: id, ...SAID } } })).toMatchObject({
-    kind: "clientRefusal",
-  });
-  expect(host.asked).toEqual([]);
+  expect(await find(fakeClientLookup(), id, { pinned: { [id]: { client_id: id, ...CLIENT_DOCUMENT } } })).toMatchObject(
+    {
+      kind: "clientRefusal",
+    },
+  );
+  expect(host.requests).toEqual([]);
 });
 
 describe("where operators list clients", () => {
-  test("an id that differs in a character is none of them, and nobody is asked for it", async () => {
-    const [host, ground] = [clientHost(), loginGround()];
-    const id = host.put("/client.json", SAID);
+  test("an id that differs in a character is refused without a request", async () => {
+    const [host, clientLookup] = [clientHost(), fakeClientLookup()];
+    const id = host.put("/client.json", CLIENT_DOCUMENT);
     const clients = [id, "registered-1"];
     const near = [`${id}/`, `${id}?a`, id.toUpperCase(), id.replace("client", "other"), host.origin, "registered-2"];
-    for (const one of near) expect(await find(ground, one, { clients })).toMatchObject({ kind: "clientRefusal" });
-    expect([host.asked, ground.calls]).toEqual([[], []]);
-    expect(await find(ground, id, { clients })).toMatchObject({ name: "App" });
+    for (const one of near) expect(await find(clientLookup, one, { clients })).toMatchObject({ kind: "clientRefusal" });
+    expect([host.requests, clientLookup.calls]).toEqual([[], []]);
+    expect(await find(clientLookup, id, { clients })).toMatchObject({ name: "App" });
   });
 
   test("one that registered before is found", async () => {
-    const ground = loginGround();
-    const client: LoginClient = { ...kept("registered-1"), kind: "registered" };
-    ground.stored.set("registered-1", { client, freshUntil: 0 });
-    expect(await find(ground, "registered-1", { clients: ["registered-1"] })).toEqual(client);
-    expect(await find(ground, "registered-2")).toMatchObject({ kind: "clientRefusal" });
+    const clientLookup = fakeClientLookup();
+    const client: LoginClient = { ...storedClient("registered-1"), kind: "registered" };
+    clientLookup.stored.set("registered-1", { client, freshUntil: 0 });
+    expect(await find(clientLookup, "registered-1", { clients: ["registered-1"] })).toEqual(client);
+    expect(await find(clientLookup, "registered-2")).toMatchObject({ kind: "clientRefusal" });
   });
 });
 
-test("one address cannot have documents read without end, and keeps nobody else from theirs", async () => {
-  const [host, ground] = [clientHost(), loginGround()];
+test("one address can have a limited number of documents read, and does not limit other addresses", async () => {
+  const [host, clientLookup] = [clientHost(), fakeClientLookup()];
   const results = [];
-  for (let at = 0; at < 40; at += 1) results.push(await find(ground, host.put(`/${at}`, SAID), {}, "flood"));
-  expect(host.asked).toHaveLength(30);
+  for (let at = 0; at < 40; at += 1)
+    results.push(await find(clientLookup, host.put(`/${at}`, CLIENT_DOCUMENT), {}, "flood"));
+  expect(host.requests).toHaveLength(30);
   expect(results.filter(({ kind }) => kind === "clientRefusal")).toHaveLength(10);
-  expect(await find(ground, host.put("/other", SAID), {}, "other")).toMatchObject({ name: "App" });
-  expect(await find(ground, `${host.origin}/0`, {}, "flood")).toMatchObject({ name: "App" });
+  expect(await find(clientLookup, host.put("/other", CLIENT_DOCUMENT), {}, "other")).toMatchObject({ name: "App" });
+  expect(await find(clientLookup, `${host.origin}/0`, {}, "flood")).toMatchObject({ name: "App" });
 });

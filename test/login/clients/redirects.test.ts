@@ -1,5 +1,3 @@
-// Which redirect URIs a client may have, and which it may name: hostile ones, and those of the clients that people use.
-
 import { describe, expect, test } from "vitest";
 import { isLoopbackRedirect, isRedirect, isRegisteredRedirect } from "../../../src/login/server/client-metadata.ts";
 
@@ -100,7 +98,7 @@ test.each(REFUSED)("no client may have %j", (uri) => {
   expect(isRedirect(uri)).toBe(false);
 });
 
-test.each([undefined, null, 1, {}, ["https://claude.ai/cb"]])("no client may have %j, which is no text", (uri) => {
+test.each([undefined, null, 1, {}, ["https://claude.ai/cb"]])("no client may have %j, which is not a string", (uri) => {
   expect(isRedirect(uri)).toBe(false);
 });
 
@@ -161,16 +159,16 @@ describe("a client may name", () => {
     "cursor://app:1/cb",
     "cursor://app/cb/",
     "",
-  ])("no %j, which is none of its own", (uri) => {
+  ])("no %j, which it did not register", (uri) => {
     expect(isRegisteredRedirect(CLIENT, uri)).toBe(false);
   });
 
-  test("nothing at all where it has none", () => {
+  test("nothing if it has none", () => {
     expect(isRegisteredRedirect({ redirects: [] }, "")).toBe(false);
   });
 });
 
-test("what leads to the person's own machine is known", () => {
+test("loopback redirects are recognised", () => {
   const local = USED.filter(isLoopbackRedirect);
   expect(local).toEqual(USED.filter((uri) => /localhost|127\.0\.0\.1|\[::1\]/.test(uri)));
   expect(["https://localhost.evil.example/", "https://claude.ai/localhost"].some(isLoopbackRedirect)).toBe(false);

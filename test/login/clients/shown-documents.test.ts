@@ -1,5 +1,4 @@
-// What the pages of login tell somebody to write: each document is taken, in a mode in which what it says of callers means
-// something.
+// Documents that the login pages show are valid, in a mode in which they matter.
 
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
@@ -37,7 +36,7 @@ describe("a document that a page of login shows", () => {
     expect(shown.length).toBeGreaterThan(10);
   });
 
-  test.each(shown)("in $page is taken, in a mode that lets tokens in", ({ document }) => {
+  test.each(shown)("in $page is valid, in a mode that accepts tokens", ({ document }) => {
     expect(findBrokenAuth(document, "")).toEqual([]);
     expect(acceptsTokens(document.mode)).toBe(true);
   });

@@ -1,9 +1,9 @@
-// How much an isolate keeps of the servers whose tokens it verifies: their owners say how long their keys are.
+// The owners of a server choose how long its keys are.
 
 import { expect, test } from "vitest";
 import { createIssuerCache, type CachedIssuer } from "../../../src/login/issuers/issuer-keys.ts";
 
-test("of servers with 256 KiB of keys a few are kept, of usual ones hundreds", () => {
+test("a few servers with 256 KiB of keys are cached, or hundreds of usual ones", () => {
   const keptOf = (bytes: number) => {
     const read = createIssuerCache();
     const names = Array.from({ length: 5000 }, (_none, at) => String(at));

@@ -1,4 +1,4 @@
-// How much of a tenant's tokens an isolate remembers: other tenants are in the same memory.
+// Other tenants share the isolate's memory.
 
 import { expect, test } from "vitest";
 import type { OAuthPrincipal } from "../../../src/auth/principal.ts";
@@ -21,7 +21,7 @@ test("a thousand tokens of a usual length are remembered, the newest ones", () =
   ]);
 });
 
-test("of long ones fewer are, so that all of them together have a bound", () => {
+test("fewer long tokens are remembered, so that their sum has a bound", () => {
   const known = remembering(16_000, 200);
   expect(known.size).toBe(125);
   expect(known.has("199".padStart(16_000, "0"))).toBe(true);

@@ -1,6 +1,3 @@
-// The keys with which a tenant signs: made when they are needed first, replaced while the one before is still good, few,
-// and readable by nobody who has the rows alone.
-
 import { describe, expect, it } from "vitest";
 import { signingKeyStore, type SigningKeyMethods } from "../../../src/login/identity/signing-key-store.ts";
 import { freshTenant, onBench, type Bench } from "../../support/workerd/tenant.ts";
@@ -16,7 +13,7 @@ interface Desk extends Bench<SigningKeyMethods> {
   readonly published: () => Promise<string[]>;
 }
 
-function atDesk<R>(work: (desk: Desk) => Promise<R>, key = SECRETS_KEY, tenant = freshTenant()): Promise<R> {
+function withBench<R>(work: (bench: Desk) => Promise<R>, key = SECRETS_KEY, tenant = freshTenant()): Promise<R> {
   return onBench(
     signingKeyStore,
     (bench) => {
@@ -34,14 +31,14 @@ function atDesk<R>(work: (desk: Desk) => Promise<R>, key = SECRETS_KEY, tenant =
 
 describe("the keys with which a tenant signs", () => {
   it("begin with one, however many ask for it at the same time", () =>
-    atDesk(async ({ signer, published }) => {
+    withBench(async ({ signer, published }) => {
       const signers = await Promise.all(Array.from({ length: 20 }, signer));
       expect(new Set(signers).size).toBe(1);
       expect(await published()).toEqual([signers[0]]);
     }));
 
   it("are published for who verifies, without what signs", () =>
-    atDesk(async ({ methods, sql }) => {
+    withBench(async ({ methods, sql }) => {
       const signing = await methods.getSigningKey();
       if (signing === "unset") throw new Error("there is no key");
       const [published = ""] = await methods.listPublicKeys();
@@ -53,7 +50,7 @@ describe("the keys with which a tenant signs", () => {
     }));
 
   it("are replaced after 30 days: the next one is published for an hour before it signs, the last one for a day after", () =>
-    atDesk(async ({ signer, published, clock }) => {
+    withBench(async ({ signer, published, clock }) => {
       const first = await signer();
       clock.now += 30 * DAY - 2 * HOUR;
       expect(await signer()).toBe(first);
@@ -73,7 +70,7 @@ describe("the keys with which a tenant signs", () => {
     }));
 
   it("are three at most", () =>
-    atDesk(async ({ signer, sql, clock }) => {
+    withBench(async ({ signer, sql, clock }) => {
       for (let month = 0; month < 6; month += 1) {
         await signer();
         clock.now += 31 * DAY;
@@ -81,10 +78,10 @@ describe("the keys with which a tenant signs", () => {
       expect(sql.exec("SELECT count(*) AS count FROM login_signing_keys").one()).toEqual({ count: 3 });
     }));
 
-  it("that were sealed under another SECRETS_KEY give way at once, and stay published for a day", async () => {
+  it("that were sealed under another SECRETS_KEY are replaced at once, and stay published for a day", async () => {
     const tenant = freshTenant();
-    const first = await atDesk(({ signer }) => signer(), SECRETS_KEY, tenant);
-    const second = await atDesk(
+    const first = await withBench(({ signer }) => signer(), SECRETS_KEY, tenant);
+    const second = await withBench(
       async ({ signer, published, clock }) => {
         const other = await signer();
         expect(await published()).toEqual([other, first]);
@@ -95,11 +92,11 @@ describe("the keys with which a tenant signs", () => {
       OTHER_KEY,
       tenant,
     );
-    expect(await atDesk(({ signer }) => signer(), `${SECRETS_KEY},${OTHER_KEY}`, tenant)).toBe(second);
+    expect(await withBench(({ signer }) => signer(), `${SECRETS_KEY},${OTHER_KEY}`, tenant)).toBe(second);
   });
 
-  it.each(["", "broken"])("are none without a SECRETS_KEY that can be used: %o", (key) =>
-    atDesk(async ({ signer, published, sql }) => {
+  it.each(["", "broken"])("do not exist without a valid SECRETS_KEY: %o", (key) =>
+    withBench(async ({ signer, published, sql }) => {
       expect([await signer(), await published()]).toEqual(["unset", []]);
       expect(sql.exec("SELECT * FROM login_signing_keys").toArray()).toEqual([]);
     }, key),

@@ -1,4 +1,4 @@
-// An address that its authorization server calls unverified could be written by anybody: it is worth nothing anywhere.
+// Anybody can write an address that its authorization server calls unverified.
 
 import { expect, test } from "vitest";
 import { principalFromClaims } from "../../../src/login/claims.ts";

@@ -1,6 +1,3 @@
-// The pages of login: whatever a stranger or an operator wrote is harmless text on them, they have no script and nothing
-// from elsewhere, and their headers hold them to it.
-
 import { describe, expect, it } from "vitest";
 import { toBase64 } from "../../../src/auth/seal.ts";
 import { accountPage, signedOutPage } from "../../../src/login/pages/account-page.ts";

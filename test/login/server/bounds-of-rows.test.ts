@@ -1,5 +1,3 @@
-// What a tenant's object keeps of login, at its bounds: what is beyond them makes room, waits or is not named.
-
 import { expect, it } from "vitest";
 import type { SignInRecord } from "../../../src/login/server/login-records.ts";
 import { loginStore, type LoginMethods } from "../../../src/login/server/login-store.ts";
@@ -51,8 +49,8 @@ it("a thousand codes are kept, and the next one takes the place of the oldest", 
       bench.clock.now += 1;
       expect(add(bench, `g${at}`)).toBe("added");
     }
-    const kept = bench.sql.exec<{ hash: string }>("SELECT hash FROM login_codes").toArray();
-    const hashes = kept.map(({ hash }) => hash);
+    const codes = bench.sql.exec<{ hash: string }>("SELECT hash FROM login_codes").toArray();
+    const hashes = codes.map(({ hash }) => hash);
     expect([hashes.length, hashes.includes("code of g0"), hashes.includes("code of g1000")]).toEqual([
       1000,
       false,
@@ -102,7 +100,7 @@ it(
   },
 );
 
-it("a client's end names a hundred grants in the audit log, and says of how many it is", async () => {
+it("the audit entry of a removed client names a hundred grants, and their number", async () => {
   await onLogin((bench) => {
     for (let at = 0; at < 150; at += 1) add(bench, `g${at}`);
     expect(bench.methods.endClient("c1", { name: "ann" })).toMatchObject({ state: "written" });

@@ -1,5 +1,4 @@
-// A refresh that is older than the provider's word: the provider is asked first, by one for all, and what it says holds.
-// The tables are the real ones, the provider is told what to say.
+// The tables are real; the provider answers as the test says.
 
 import { expect, it, onTestFinished, vi } from "vitest";
 import { refreshWithRevalidation } from "../../../src/login/server/token-endpoint.ts";
@@ -27,21 +26,21 @@ const tables: BenchTables<Methods> = {
   },
 };
 
-type Visit = Parameters<typeof refreshWithRevalidation>[0];
+type Context = Parameters<typeof refreshWithRevalidation>[0];
 
-function visitOf({ methods }: Bench<Methods>): Visit {
+function contextOf({ methods }: Bench<Methods>): Context {
   const call = async (method: string, args: readonly unknown[]) =>
     (methods as unknown as Record<string, (...all: readonly unknown[]) => unknown>)[method.replace("login.", "")]?.(
       ...args,
     );
-  const ground = {
+  const context = {
     tenant: "acme",
     created: "2026-11-23T00:00:00.000000Z",
     env: { SECRETS_KEY },
     onError: () => {},
     stub: () => ({ call }),
   };
-  return { tenantContext: ground, login: { via: "oidc" }, urls: {}, waitUntil: () => {} } as unknown as Visit;
+  return { tenantContext: context, login: { via: "oidc" }, urls: {}, waitUntil: () => {} } as unknown as Context;
 }
 
 const by = { client: "c1", digest: "d1", identityIssuer: ISSUER, resource: null, accessMs: HOUR };
@@ -67,7 +66,7 @@ async function due(bench: Bench<Methods>): Promise<void> {
     scopes: null,
     narrowing: { deny: [] },
     tenantIssuer: "https://mcp.example/login/acme",
-    provider: await sealProvider(visitOf(bench).tenantContext, "g1", { access: "theirs", refresh: "first" }),
+    provider: await sealProvider(contextOf(bench).tenantContext, "g1", { access: "theirs", refresh: "first" }),
     keyHash: null,
     expires: clock.now + 24 * HOUR,
   };
@@ -86,13 +85,13 @@ function saying(...said: readonly Revalidation[]) {
   return { confirm, way: { revalidate: confirm } as unknown as IdentityProviderClient };
 }
 
-it("a refresh asks the provider once for all that come at the same time, and keeps the tokens that it gives", async () => {
+it("concurrent refreshes ask the provider once, and its tokens are stored", async () => {
   await onBench(tables, async (bench) => {
     await due(bench);
     const { confirm, way } = saying({ state: "confirmed", provider: { access: "newer", refresh: "second" } });
-    const visit = visitOf(bench);
+    const context = contextOf(bench);
     const all = await Promise.all(
-      Array.from({ length: 10 }, (_none, at) => refreshWithRevalidation(visit, askOf(at), way)),
+      Array.from({ length: 10 }, (_none, at) => refreshWithRevalidation(context, askOf(at), way)),
     );
     expect(new Set(all.map((one) => (one.state === "issued" ? one.sealedTokens : one.state))).size).toBe(1);
     expect(confirm.mock.calls.map(([, provider]) => provider.refresh)).toEqual(["first"]);
@@ -100,7 +99,7 @@ it("a refresh asks the provider once for all that come at the same time, and kee
     const next = saying({ state: "confirmed" });
     const [given] = all;
     const old = given?.state === "issued" ? given.sealedTokens.replace("answer", "refresh") : "";
-    expect(await refreshWithRevalidation(visit, { ...askOf(11), oldHash: old }, next.way)).toMatchObject({
+    expect(await refreshWithRevalidation(context, { ...askOf(11), oldHash: old }, next.way)).toMatchObject({
       state: "issued",
     });
     expect(next.confirm.mock.calls.map(([, provider]) => provider.refresh)).toEqual(["second"]);
@@ -111,7 +110,7 @@ it("a refresh keeps what the provider says of the person now", async () => {
   await onBench(tables, async (bench) => {
     await due(bench);
     const person = { issuer: ISSUER, subject: "alice", groups: ["Staff"], claims: { groups: ["Staff"] } };
-    const given = await refreshWithRevalidation(visitOf(bench), askOf(0), saying({ state: "confirmed", person }).way);
+    const given = await refreshWithRevalidation(contextOf(bench), askOf(0), saying({ state: "confirmed", person }).way);
     expect(given).toMatchObject({ state: "issued", grant: { person } });
     expect(bench.methods.grants("", 10)).toMatchObject([{ person }]);
   });
@@ -120,7 +119,7 @@ it("a refresh keeps what the provider says of the person now", async () => {
 it("a refresh ends the grant of a person whom the provider does not let in any more", async () => {
   await onBench(tables, async (bench) => {
     await due(bench);
-    const failed = refreshWithRevalidation(visitOf(bench), askOf(0), saying({ state: "ended" }).way);
+    const failed = refreshWithRevalidation(contextOf(bench), askOf(0), saying({ state: "ended" }).way);
     await expect(failed).rejects.toMatchObject({ error: "invalid_grant" });
     expect(bench.methods.grants("", 10)).toEqual([]);
   });
@@ -130,9 +129,9 @@ it("a refresh gives nothing while the provider is away, and all of it when it is
   await onBench(tables, async (bench) => {
     await due(bench);
     const { way } = saying({ state: "away" }, { state: "confirmed" });
-    const failed = refreshWithRevalidation(visitOf(bench), askOf(0), way);
+    const failed = refreshWithRevalidation(contextOf(bench), askOf(0), way);
     await expect(failed).rejects.toMatchObject({ error: "temporarily_unavailable", status: 503 });
-    expect(await refreshWithRevalidation(visitOf(bench), askOf(0), way)).toMatchObject({
+    expect(await refreshWithRevalidation(contextOf(bench), askOf(0), way)).toMatchObject({
       state: "issued",
       sealedTokens: "answer 0",
     });
@@ -146,8 +145,8 @@ it("a refresh keeps the tokens of a provider that says nothing readable of the p
       { state: "away", provider: { access: "newer", refresh: "second" } },
       { state: "confirmed" },
     );
-    await expect(refreshWithRevalidation(visitOf(bench), askOf(0), way)).rejects.toMatchObject({ status: 503 });
-    expect(await refreshWithRevalidation(visitOf(bench), askOf(0), way)).toMatchObject({ state: "issued" });
+    await expect(refreshWithRevalidation(contextOf(bench), askOf(0), way)).rejects.toMatchObject({ status: 503 });
+    expect(await refreshWithRevalidation(contextOf(bench), askOf(0), way)).toMatchObject({ state: "issued" });
     expect(confirm.mock.calls.map(([, { refresh }]) => refresh)).toEqual(["first", "second"]);
   });
 });
@@ -155,34 +154,34 @@ it("a refresh keeps the tokens of a provider that says nothing readable of the p
 it("a refresh keeps what the provider gave where the object is overloaded for a moment", async () => {
   await onBench(tables, async (bench) => {
     await due(bench);
-    const visit = visitOf(bench);
-    const stub = visit.tenantContext.stub();
-    let kept = 0;
+    const context = contextOf(bench);
+    const stub = context.tenantContext.stub();
+    let count = 0;
     const overloaded = (...called: Parameters<typeof stub.call>) =>
-      called[0] === "login.saveProvider" && (kept += 1) === 1
+      called[0] === "login.saveProvider" && (count += 1) === 1
         ? Promise.reject(Object.assign(new Error("Durable Object is overloaded."), { overloaded: true }))
         : stub.call(...called);
-    const busy = { ...visit, tenantContext: { ...visit.tenantContext, stub: () => ({ call: overloaded }) } };
+    const busy = { ...context, tenantContext: { ...context.tenantContext, stub: () => ({ call: overloaded }) } };
     const { confirm, way } = saying({ state: "confirmed", provider: { access: "newer", refresh: "second" } });
     expect(await refreshWithRevalidation(busy, askOf(0), way)).toMatchObject({ state: "issued" });
-    expect([confirm.mock.calls.length, kept]).toEqual([1, 2]);
+    expect([confirm.mock.calls.length, count]).toEqual([1, 2]);
   });
 });
 
-it("a refresh is not ended by what cannot be reached, and the next one need not wait for that", async () => {
+it("an unreachable provider ends no refresh, and the next one need not wait", async () => {
   await onBench(tables, async (bench) => {
     await due(bench);
     const lost = {
       revalidate: () => Promise.reject(new Error("Network connection lost.")),
     } as unknown as IdentityProviderClient;
-    const failed = refreshWithRevalidation(visitOf(bench), askOf(0), lost);
+    const failed = refreshWithRevalidation(contextOf(bench), askOf(0), lost);
     await expect(failed).rejects.toMatchObject({ error: "temporarily_unavailable", status: 503 });
     const { way } = saying({ state: "confirmed" });
-    expect(await refreshWithRevalidation(visitOf(bench), askOf(0), way)).toMatchObject({ state: "issued" });
+    expect(await refreshWithRevalidation(contextOf(bench), askOf(0), way)).toMatchObject({ state: "issued" });
   });
 });
 
-it("a refresh loses no login by a provider that is slow once: the client is told to come again, and has its tokens then", async () => {
+it("a slow provider loses no login: the client gets an error to try again, and then its tokens", async () => {
   await onBench(tables, async (bench) => {
     await due(bench);
     vi.useFakeTimers({ toFake: ["Date"] });
@@ -195,15 +194,15 @@ it("a refresh loses no login by a provider that is slow once: the client is told
     });
     const slow = Promise.withResolvers<Revalidation>();
     const waited: Promise<unknown>[] = [];
-    const visit = { ...visitOf(bench), waitUntil: (work: Promise<unknown>) => void waited.push(work) };
-    const failed = refreshWithRevalidation(visit, askOf(0), {
+    const context = { ...contextOf(bench), waitUntil: (work: Promise<unknown>) => void waited.push(work) };
+    const failed = refreshWithRevalidation(context, askOf(0), {
       revalidate: () => slow.promise,
     } as unknown as IdentityProviderClient);
     await expect(failed).rejects.toMatchObject({ error: "temporarily_unavailable", status: 503 });
     slow.resolve({ state: "confirmed", provider: { access: "newer", refresh: "second" } });
     await Promise.all(waited);
     const { confirm, way } = saying({ state: "ended" });
-    expect(await refreshWithRevalidation(visit, askOf(0), way)).toMatchObject({
+    expect(await refreshWithRevalidation(context, askOf(0), way)).toMatchObject({
       state: "issued",
       sealedTokens: "answer 0",
     });
@@ -214,20 +213,24 @@ it("a refresh loses no login by a provider that is slow once: the client is told
 it("a refresh keeps what the provider gave where the object is moved, and the client goes away", async () => {
   await onBench(tables, async (bench) => {
     await due(bench);
-    const visit = visitOf(bench);
-    const stub = visit.tenantContext.stub();
-    let kept = 0;
+    const context = contextOf(bench);
+    const stub = context.tenantContext.stub();
+    let count = 0;
     const moving = async (...called: Parameters<typeof stub.call>) => {
       const given = await stub.call(...called);
-      if (called[0] === "login.saveProvider" && (kept += 1) === 1)
+      if (called[0] === "login.saveProvider" && (count += 1) === 1)
         throw new Error("Durable Object reset because its code was updated.");
       return given;
     };
     const waited: Promise<unknown>[] = [];
     const waitUntil = (work: Promise<unknown>) => void waited.push(work);
-    const moved = { ...visit, waitUntil, tenantContext: { ...visit.tenantContext, stub: () => ({ call: moving }) } };
+    const moved = {
+      ...context,
+      waitUntil,
+      tenantContext: { ...context.tenantContext, stub: () => ({ call: moving }) },
+    };
     const { confirm, way } = saying({ state: "confirmed", provider: { access: "newer", refresh: "second" } });
     expect(await refreshWithRevalidation(moved, askOf(0), way)).toMatchObject({ state: "issued" });
-    expect([confirm.mock.calls.length, kept, waited.length]).toEqual([1, 2, 1]);
+    expect([confirm.mock.calls.length, count, waited.length]).toEqual([1, 2, 1]);
   });
 });

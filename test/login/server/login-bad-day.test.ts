@@ -1,5 +1,4 @@
-// What a bad day does to a tenant's own authorization server in its object: answers that are lost on their way, a clock that
-// is set back, and so many rows that nobody may look at all of them at once.
+// Lost answers, a clock that is set back, and more rows than one query may read.
 
 import { describe, expect, it } from "vitest";
 import { issuerStore } from "../../../src/login/issuers/issuer-store.ts";
@@ -92,7 +91,7 @@ function fill({ sql, clock }: Bench<LoginMethods>, many: number): void {
 }
 
 describe("a client that asks again because the answer was lost", () => {
-  it("has the tokens of a code that it redeemed, and nobody else has", async () => {
+  it("gets the tokens of its redeemed code, and no other client does", async () => {
     await onLogin((bench) => {
       const { methods } = bench;
       methods.addGrant(grantOf(bench), codeOf());
@@ -117,7 +116,7 @@ describe("a client that asks again because the answer was lost", () => {
 });
 
 describe("a clock that was ahead by hours and is right again", () => {
-  it("leaves nobody waiting for a provider that is being asked", async () => {
+  it("does not make a refresh wait for a request to the provider that has ended", async () => {
     await onLogin((bench) => {
       given(bench);
       bench.clock.now += 5 * HOUR;
@@ -139,7 +138,7 @@ describe("a clock that was ahead by hours and is right again", () => {
     });
   });
 
-  it("lets nobody have the answer of a refresh for hours", async () => {
+  it("does not repeat the answer of a refresh for hours", async () => {
     await onLogin((bench) => {
       given(bench);
       bench.clock.now += 5 * HOUR;

@@ -1,6 +1,3 @@
-// A tenant's own authorization server as its object keeps it: what a code, a token and a grant are worth, how each ends,
-// and that nothing of it grows without a bound.
-
 import { describe, expect, it } from "vitest";
 import { loginStore, type LoginMethods } from "../../../src/login/server/login-store.ts";
 import type { NewGrant } from "../../../src/login/server/login-records.ts";
@@ -177,7 +174,7 @@ describe("an access token", () => {
     });
   });
 
-  it("lets nobody in where no Worker has login() any more", async () => {
+  it("is refused once no Worker has login()", async () => {
     await onLogin((bench) => {
       given(bench);
       createWorker({ tenants: {} });
@@ -238,7 +235,7 @@ describe("an access token", () => {
   });
 });
 
-describe("a grant of whoever pasted a key", () => {
+describe("a grant of a pasted key", () => {
   const KEYED: TenantDocument = { mode: "key+oauth", auth: { login: { via: "key" } }, scopes: OIDC.scopes ?? {} };
   const key = { id: "k1", hash: "hash of k1", name: "ci", scopes: ["read"], profile: null, expires: null };
   const person = { issuer: "key", subject: "k1", claims: {} };
@@ -322,7 +319,7 @@ describe("a refresh token", () => {
     });
   });
 
-  it("waits for the provider's word where that is older than it may be, and nobody else asks meanwhile", async () => {
+  it("waits for a due revalidation at the provider, which runs once", async () => {
     await onLogin((bench) => {
       given(bench, { provider: "sealed" });
       const asking = refreshAsk(0, { maxConfirmedAgeMs: HOUR });
@@ -355,7 +352,7 @@ describe("a grant", () => {
     });
   });
 
-  it("is ended by its person, and by nobody else", async () => {
+  it("is ended by its person alone", async () => {
     await onLogin((bench) => {
       given(bench);
       expect(bench.methods.endGrant("g1", ANN, "oauth x bob")).toMatchObject({ state: "absent" });

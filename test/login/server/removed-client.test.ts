@@ -1,5 +1,4 @@
-// A client that operators remove: what it was granted is good for nothing from that moment on, and its rows are deleted a few at a
-// time, so that no lease waits for them.
+// Rows are deleted a few at a time, so that no lease waits for them.
 
 import { describe, expect, it } from "vitest";
 import { loginStore, type LoginMethods } from "../../../src/login/server/login-store.ts";
@@ -165,7 +164,7 @@ describe("a client that is removed", () => {
     ["at the same moment", 0],
     ["by a clock that was set back", -HOUR],
     ["later", 1],
-  ])("is granted something anew %s, which stays, and ends with it the next time", async (_when, passed) => {
+  ])("can get a new grant %s, which stays until it is removed again", async (_when, passed) => {
     await onLogin(async (bench) => {
       const { methods, clock } = bench;
       for (let at = 0; at < 150; at += 1) given(bench, `h${at}`);

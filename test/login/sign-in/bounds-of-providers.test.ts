@@ -1,25 +1,23 @@
-// What is taken of the servers that people sign in at: as many bytes, keys and characters as one of them has, and no more.
-
 import { exportJWK, generateKeyPair } from "jose";
 import { expect, it } from "vitest";
 import { readIssuer } from "../../../src/login/issuers/read-issuer.ts";
 import { oidc } from "../../../src/login/sign-in/oidc.ts";
 import { toSignInSuccess } from "../../../src/login/sign-in/provider-identity.ts";
-import { CLIENT, ISSUER, providerFor, signInWith, visitWith } from "./sign-in.ts";
+import { CLIENT, ISSUER, providerFor, signInWith, contextWith } from "./sign-in.ts";
 
-async function world() {
+async function setup() {
   const provider = await providerFor(ISSUER);
   const login = { via: "oidc", issuer: provider.issuer, clientId: CLIENT, clientSecret: "{{secret:CLIENT}}" } as const;
-  const { visit } = await visitWith(login);
-  return { provider, visit, signIn: () => signInWith(oidc, visit, provider) };
+  const { context } = await contextWith(login);
+  return { provider, context, signIn: () => signInWith(oidc, context, provider) };
 }
 
-const padded = (said: unknown, bytes: number) =>
-  new Response(JSON.stringify(said).padEnd(bytes, " "), { headers: { "content-type": "application/json" } });
+const padded = (answer: unknown, bytes: number) =>
+  new Response(JSON.stringify(answer).padEnd(bytes, " "), { headers: { "content-type": "application/json" } });
 
 it("an answer with tokens has 64 KiB at most", async () => {
   const answer = async (bytes: number) => {
-    const { provider, signIn } = await world();
+    const { provider, signIn } = await setup();
     // Nobody is named by it, which is found when it was read.
     provider.instead["/token"] = () => padded({ access_token: "a", token_type: "Bearer" }, bytes);
     return signIn();
@@ -29,12 +27,12 @@ it("an answer with tokens has 64 KiB at most", async () => {
 });
 
 it("of a name 200 characters are kept", async () => {
-  const { provider, signIn } = await world();
+  const { provider, signIn } = await setup();
   Object.assign(provider.people["alice"] ?? {}, { name: "n".repeat(300) });
   expect(await signIn()).toMatchObject({ person: { name: "n".repeat(200) } });
 });
 
-it("what is said of somebody has 40,000 characters with the tokens", () => {
+it("claims and tokens have 40,000 characters together", () => {
   const said = (length: number) => {
     const person = { issuer: "https://a.example", subject: "s", claims: { sub: "s", text: "x".repeat(length) } };
     return toSignInSuccess("https://a.example", person, { access: "a" });
@@ -44,11 +42,12 @@ it("what is said of somebody has 40,000 characters with the tokens", () => {
 });
 
 it("metadata and keys of a server have 256 KiB each", async () => {
-  const { provider, visit } = await world();
-  const read = () => readIssuer(provider.issuer, true, visit.tenantContext).then(({ keys }) => keys.length > 0, String);
+  const { provider, context } = await setup();
+  const read = () =>
+    readIssuer(provider.issuer, true, context.tenantContext).then(({ keys }) => keys.length > 0, String);
   expect(await read()).toBe(true);
   for (const path of ["/.well-known/openid-configuration", new URL(String(provider.metadata["jwks_uri"])).pathname]) {
-    const { provider: own, visit: at } = await world();
+    const { provider: own, context: at } = await setup();
     const told = await (await own.answer(new Request(own.issuer + path))).json();
     const within = async (bytes: number) => {
       own.instead[path] = () => padded(told, bytes);
@@ -62,10 +61,10 @@ it("metadata and keys of a server have 256 KiB each", async () => {
 });
 
 it("the first hundred keys of a server are looked at", async () => {
-  const { provider, visit } = await world();
+  const { provider, context } = await setup();
   const key = await exportJWK((await generateKeyPair("ES256", { extractable: true })).publicKey);
   const keys = Array.from({ length: 150 }, (_none, at) => ({ ...key, kid: `k${at}` }));
   provider.instead[new URL(String(provider.metadata["jwks_uri"])).pathname] = () => Response.json({ keys });
-  const read = await readIssuer(provider.issuer, true, visit.tenantContext);
+  const read = await readIssuer(provider.issuer, true, context.tenantContext);
   expect(read.keys.map(({ kid }) => kid)).toEqual(keys.slice(0, 100).map(({ kid }) => kid));
 });

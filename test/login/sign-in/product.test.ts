@@ -1,10 +1,8 @@
-// Signing in at the tenant's own product, looked at by itself: what it is asked, and which of its answers are taken.
-
 import { SignJWT, UnsecuredJWT, type JWTPayload } from "jose";
 import { describe, expect, it } from "vitest";
 import { product } from "../../../src/login/sign-in/product.ts";
 import type { LoginContext } from "../../../src/login/login-context.ts";
-import { ISSUER, visitWith } from "./sign-in.ts";
+import { ISSUER, contextWith } from "./sign-in.ts";
 
 const SHARED = "0123456789abcdef0123456789abcdef";
 const STRAY = "This answer belongs to another sign-in, or to one that is over";
@@ -21,40 +19,40 @@ function tokenFor(state: string, claims: Record<string, unknown> = {}): Promise<
   return signed(JSON.parse(JSON.stringify({ ...usual, ...claims })) as JWTPayload);
 }
 
-async function world(secret = SHARED, issuer = ISSUER) {
+async function setup(secret = SHARED, issuer = ISSUER) {
   const login = {
     via: "product",
     productUrl: "https://app.acme.example/mcp-login?x=1",
     productSecret: "{{secret:PRODUCT}}",
   } as const;
-  const { visit } = await visitWith(login, issuer, { PRODUCT: secret });
-  return { visit };
+  const { context } = await contextWith(login, issuer, { PRODUCT: secret });
+  return { context };
 }
 
-async function begin(visit: LoginContext, state: string) {
-  const begun = await product.begin?.(visit, state);
+async function begin(context: LoginContext, state: string) {
+  const begun = await product.begin?.(context, state);
   if (begun?.kind !== "begun") throw new Error(JSON.stringify(begun));
   return begun;
 }
 
-async function finish(visit: LoginContext, state: string, token: string) {
-  const { providerState: kept } = await begin(visit, state);
-  return product.finish(visit, new URLSearchParams({ state, token }), kept);
+async function finish(context: LoginContext, state: string, token: string) {
+  const { providerState } = await begin(context, state);
+  return product.finish(context, new URLSearchParams({ state, token }), providerState);
 }
 
-it("the product is told who asks and for what, and nothing that it could send a browser elsewhere by", async () => {
-  const { visit } = await world();
-  const { location, providerState: kept } = await begin(visit, "state-1");
+it("the product gets the client and its request, and no redirect URI", async () => {
+  const { context } = await setup();
+  const { location, providerState } = await begin(context, "state-1");
   const { origin, pathname, searchParams } = new URL(location);
   expect(origin + pathname).toBe("https://app.acme.example/mcp-login");
   expect(Object.fromEntries(searchParams)).toEqual({ x: "1", issuer: ISSUER, request: "state-1" });
-  expect(JSON.stringify(kept)).not.toContain("state-1");
+  expect(JSON.stringify(providerState)).not.toContain("state-1");
 });
 
-it("a person whom the product names is in, under its origin, with what it says of them", async () => {
-  const { visit } = await world();
+it("a person named by the product signs in, under its origin, with its claims", async () => {
+  const { context } = await setup();
   const token = await tokenFor("s1", { name: "Alice", groups: ["staff"], plan: "pro" });
-  expect(await finish(visit, "s1", token)).toEqual({
+  expect(await finish(context, "s1", token)).toEqual({
     kind: "signedIn",
     person: {
       issuer: "https://app.acme.example",
@@ -85,13 +83,13 @@ describe("a token is refused", () => {
     ["that names nobody", { sub: undefined }, "it names nobody"],
     ["that names nobody in many words", { sub: "x".repeat(256) }, "it names nobody"],
   ])("%s", async (_what, claims, why) => {
-    const { visit } = await world();
-    const told = await finish(visit, "s1", await tokenFor("s1", claims));
+    const { context } = await setup();
+    const told = await finish(context, "s1", await tokenFor("s1", claims));
     expect(told).toMatchObject({ kind: "notSignedIn", why: expect.stringContaining(why) });
   });
 
-  it("that another secret, another algorithm or nobody has signed", async () => {
-    const { visit } = await world();
+  it("that is signed with another secret or algorithm, or unsigned", async () => {
+    const { context } = await setup();
     const claims = { aud: ISSUER, sub: "17", nonce: "s1", iat: now(), exp: now() + 60 };
     const tokens = [
       [await signed(claims, "another-secret-another-secret-anot"), "cannot be verified"],
@@ -100,45 +98,48 @@ describe("a token is refused", () => {
       ["", "cannot be verified"],
     ] as const;
     for (const [token, why] of tokens) {
-      expect(await finish(visit, "s1", token)).toMatchObject({
+      expect(await finish(context, "s1", token)).toMatchObject({
         kind: "notSignedIn",
         why: expect.stringContaining(why),
       });
     }
   });
 
-  it("that comes back with another state, or to a browser that another one began", async () => {
-    const { visit } = await world();
-    const [mine, theirs] = [await begin(visit, "mine"), await begin(visit, "theirs")];
+  it("that returns with another state, or to another browser", async () => {
+    const { context } = await setup();
+    const [mine, theirs] = [await begin(context, "mine"), await begin(context, "theirs")];
     const token = await tokenFor("mine");
-    for (const [state, kept] of [
+    for (const [state, providerState] of [
       ["mine", theirs.providerState],
       ["theirs", mine.providerState],
     ] as const) {
-      const told = await product.finish(visit, new URLSearchParams({ state, token }), kept);
+      const told = await product.finish(context, new URLSearchParams({ state, token }), providerState);
       expect(told).toMatchObject({ kind: "notSignedIn", why: STRAY });
     }
-    const told = await product.finish(visit, new URLSearchParams({ state: "theirs", token }), theirs.providerState);
+    const told = await product.finish(context, new URLSearchParams({ state: "theirs", token }), theirs.providerState);
     expect(told).toMatchObject({ kind: "notSignedIn", why: STRAY });
   });
 
   it("at another address of the same tenant", async () => {
-    const { visit } = await world(SHARED, "https://mcp.acme.example");
-    const told = await finish(visit, "s1", await tokenFor("s1"));
+    const { context } = await setup(SHARED, "https://mcp.acme.example");
+    const told = await finish(context, "s1", await tokenFor("s1"));
     expect(told).toMatchObject({ kind: "notSignedIn", why: expect.stringContaining("another audience") });
   });
 });
 
 it("a product that says no is believed", async () => {
-  const { visit } = await world();
-  const { providerState: kept } = await begin(visit, "s1");
+  const { context } = await setup();
+  const { providerState } = await begin(context, "s1");
   const answer = new URLSearchParams({ state: "s1", error: "access_denied", token: await tokenFor("s1") });
-  expect(await product.finish(visit, answer, kept)).toMatchObject({ kind: "notSignedIn", error: "access_denied" });
+  expect(await product.finish(context, answer, providerState)).toMatchObject({
+    kind: "notSignedIn",
+    error: "access_denied",
+  });
 });
 
-it.each(["short", "0123456789abcdef0123456789abcde", ""])("nobody signs in with the secret %j", async (secret) => {
-  const { visit } = await world(secret);
+it.each(["short", "0123456789abcdef0123456789abcde", ""])("a sign-in with the secret %j fails", async (secret) => {
+  const { context } = await setup(secret);
   const told = { kind: "notSignedIn", why: expect.stringContaining("fewer than 32"), error: "server_error" };
-  expect(await product.begin?.(visit, "s1")).toMatchObject(told);
-  expect(await product.finish(visit, new URLSearchParams({ state: "s1" }), {})).toMatchObject(told);
+  expect(await product.begin?.(context, "s1")).toMatchObject(told);
+  expect(await product.finish(context, new URLSearchParams({ state: "s1" }), {})).toMatchObject(told);
 });

@@ -1,5 +1,3 @@
-// What a document may say of how people sign in, by way: what it needs, what it has no use for, and where it may lead.
-
 import { expect, it } from "vitest";
 import { findBrokenAuth } from "../../../src/login/login-rules.ts";
 import type { LoginDocument } from "../../../src/tenants/document/tenant-document.ts";
@@ -55,7 +53,7 @@ it.each([
   ["oidc", { userUrl: "https://login.acme.com/me" }, "userUrl"],
   ["product", { clientSecret: SECRET }, "clientSecret"],
   ["oauth2", { issuer: "https://login.acme.com" }, "issuer"],
-] as const)("what %s has no use for is refused: %o", (via, more, name) => {
+] as const)("members that %s does not use are refused: %o", (via, more, name) => {
   expect(brokenIn({ ...GOOD[via], ...more })).toEqual([expect.stringContaining(`auth.login.${name} has no meaning`)]);
 });
 
@@ -87,7 +85,7 @@ it.each(["common", "organizations", "consumers", "{tenantid}", "%7Btenantid%7D"]
   },
 );
 
-it("where nothing says what this Worker may reach, URLs are not looked at yet", () => {
+it("without outbound rules, URLs are not checked yet", () => {
   const document = { mode: "oauth", auth: { login: { ...GOOD.oauth2, tokenUrl: "http://127.0.0.1/token" } } } as const;
   expect(findBrokenAuth(document, undefined)).toEqual([]);
   expect(findBrokenAuth(document, "http://127.0.0.1")).toEqual([]);

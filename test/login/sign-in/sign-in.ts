@@ -1,5 +1,5 @@
-// Owns a visit to a tenant's login for tests inside workerd: a tenant with its real authority, and a provider that answers
-// what the Worker fetches. Refuses pages and tokens of ours: a way to sign in is looked at by itself.
+// A visit to a tenant's login for tests inside workerd: a tenant with its real authority, and a provider that answers
+// what the Worker fetches.
 
 import { env } from "cloudflare:workers";
 import { generateKeyPair, type GenerateKeyPairResult } from "jose";
@@ -39,12 +39,12 @@ export async function providerFor(issuer: string, kind: ProviderKind = "openid")
 
 export const ISSUER = "https://mcp.example.com/login/acme";
 
-export async function visitWith(login: LoginDocument, issuer = ISSUER, secrets: Record<string, string> = {}) {
+export async function contextWith(login: LoginDocument, issuer = ISSUER, secrets: Record<string, string> = {}) {
   const document = { mode: "oauth", auth: { login } } as const;
   const tenant = await servedTenant(document);
   const known: Record<string, string> = { CLIENT: SECRET, ...secrets };
   const logged: unknown[] = [];
-  const ground: RefreshContext = {
+  const tenantContext: RefreshContext = {
     tenant: tenant.id,
     placement: DEFAULT_PLACEMENT,
     created: "",
@@ -62,17 +62,17 @@ export async function visitWith(login: LoginDocument, issuer = ISSUER, secrets: 
     account: issuer.replace("/login/", "/account/"),
     resource: issuer.replace("/login/", "/mcp/"),
   };
-  const visit = {
+  const context = {
     request: new Request(issuer),
     body: "",
     path: "/authorize",
     urls,
     login,
-    tenantContext: ground,
+    tenantContext,
     ring: [],
     clientAddress: "",
   };
-  return { visit: visit as unknown as LoginContext, logged };
+  return { context: context as unknown as LoginContext, logged };
 }
 
 /** The fixture Worker has no `login()`: the tables of issuers are opened on the tenant's object by hand. */
@@ -90,13 +90,13 @@ function withIssuers(tenant: FreshTenant): TenantStub {
 /** From the beginning to the end, with what comes back changed on its way. */
 export async function signInWith(
   way: IdentityProviderClient,
-  visit: LoginContext,
+  context: LoginContext,
   { visit: browse }: Pick<IdentityProvider, "visit">,
   change: (answer: URLSearchParams) => void = () => {},
 ): Promise<SignInSuccess | SignInFailure> {
-  const begun = await way.begin?.(visit, "state-of-this-browser");
+  const begun = await way.begin?.(context, "state-of-this-browser");
   if (begun?.kind !== "begun") return begun ?? Promise.reject(new Error("nothing begins it"));
   const answer = (await browse(begun.location)).searchParams;
   change(answer);
-  return way.finish(visit, answer, begun.providerState);
+  return way.finish(context, answer, begun.providerState);
 }

@@ -1,5 +1,5 @@
-// What `tenantry connect` prints is what the clients read: each snippet is parsed as its client, or its shell, does. Those that
-// can be run are run against a Worker in test/e2e/connect.test.ts and test/long/connected-clients.test.ts.
+// Each snippet is parsed as its client, or its shell, parses it. Snippets run against a Worker in
+// test/e2e/connect.test.ts and test/long/connected-clients.test.ts.
 
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

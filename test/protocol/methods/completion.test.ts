@@ -1,8 +1,7 @@
-// completion/complete: params in every spelling the revisions allow, and at most a hundred values.
 import { describe, expect, test } from "vitest";
 import { failure } from "../../../src/protocol/errors.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
-import { answerOf, callOf, FakeBackend, REVISIONS } from "../../support/fake-backend.ts";
+import { answerOf, callOf, FakeRequestHandlers, REVISIONS } from "../../support/fake-request-handlers.ts";
 import { expectOfficial } from "../../support/official-schema.ts";
 
 const PROMPT = { type: "ref/prompt", name: "p" };
@@ -10,34 +9,34 @@ const TEMPLATE = { type: "ref/resource", uri: "x:{a}" };
 const ARGUMENT = { name: "a", value: "v" };
 
 describe.each(REVISIONS)("in %s", (revision) => {
-  const complete = async (params: JsonObject, onComplete: FakeBackend["onComplete"] = () => ["v1", "v2"]) => {
-    const backend = new FakeBackend({ onComplete });
-    const answered = await answerOf(callOf(revision, "completion/complete", params), backend);
+  const complete = async (params: JsonObject, onComplete: FakeRequestHandlers["onComplete"] = () => ["v1", "v2"]) => {
+    const handlers = new FakeRequestHandlers({ onComplete });
+    const answered = await answerOf(callOf(revision, "completion/complete", params), handlers);
     expectOfficial(revision, answered.message, { direction: "server", method: "completion/complete" });
-    return { ...answered, backend, completion: answered.result.completion };
+    return { ...answered, handlers, completion: answered.result.completion };
   };
 
   test("a prompt's argument is completed", async () => {
-    const { backend, completion } = await complete({ ref: PROMPT, argument: ARGUMENT });
-    expect(backend.asked).toEqual([["complete", { ref: { type: "prompt", name: "p" }, ...ARGUMENT, known: {} }]]);
+    const { handlers, completion } = await complete({ ref: PROMPT, argument: ARGUMENT });
+    expect(handlers.requests).toEqual([["complete", { ref: { type: "prompt", name: "p" }, ...ARGUMENT, known: {} }]]);
     expect(completion).toEqual({ values: ["v1", "v2"], total: 2, hasMore: false });
   });
 
   test("a template's variable is completed, knowing what was chosen before", async () => {
     const context = { arguments: { b: "1" } };
-    const { backend } = await complete({ ref: TEMPLATE, argument: { name: "a", value: "" }, context });
-    expect(backend.asked).toEqual([
+    const { handlers } = await complete({ ref: TEMPLATE, argument: { name: "a", value: "" }, context });
+    expect(handlers.requests).toEqual([
       ["complete", { ref: { type: "resource", uri: "x:{a}" }, name: "a", value: "", known: { b: "1" } }],
     ]);
   });
 
   test("members the protocol does not know go no further", async () => {
-    const { backend } = await complete({
+    const { handlers } = await complete({
       ref: { ...PROMPT, title: "P" },
       argument: { ...ARGUMENT, extra: 1 },
       context: {},
     });
-    expect(backend.asked).toEqual([["complete", { ref: { type: "prompt", name: "p" }, ...ARGUMENT, known: {} }]]);
+    expect(handlers.requests).toEqual([["complete", { ref: { type: "prompt", name: "p" }, ...ARGUMENT, known: {} }]]);
   });
 
   test.each([
@@ -65,19 +64,19 @@ describe.each(REVISIONS)("in %s", (revision) => {
     [{ ref: PROMPT, argument: { name: "a" } }, "argument.value"],
     [{ ref: PROMPT, argument: { name: "a", value: 5 } }, "argument.value"],
   ])("%j is refused", async (params, path) => {
-    const { backend, error, status } = await complete(params);
+    const { handlers, error, status } = await complete(params);
     expect(error).toMatchObject({ code: -32602, data: { path } });
     expect(status).toBe(200);
-    expect(backend.asked).toEqual([]);
+    expect(handlers.requests).toEqual([]);
   });
 
   test.each<[unknown]>([["b"], [[]], [{ b: 5 }]])("chosen values of %j are refused", async (chosen) => {
-    const { backend, error } = await complete({ ref: PROMPT, argument: ARGUMENT, context: { arguments: chosen } });
+    const { handlers, error } = await complete({ ref: PROMPT, argument: ARGUMENT, context: { arguments: chosen } });
     expect(error?.code).toBe(-32602);
-    expect(backend.asked).toEqual([]);
+    expect(handlers.requests).toEqual([]);
   });
 
-  test("a failure of the backend is the answer", async () => {
+  test("a failure of the request handlers is the answer", async () => {
     const { error } = await complete({ ref: PROMPT, argument: ARGUMENT }, () =>
       failure("invalidParams", "Unknown prompt: p"),
     );

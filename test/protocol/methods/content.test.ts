@@ -1,4 +1,3 @@
-// Content blocks in a revision that does not know their type: the type falls back, the information stays.
 import { describe, expect, test } from "vitest";
 import { REVISION_FEATURES } from "../../../src/protocol/revisions.ts";
 import { adaptBlock, adaptBlocks } from "../../../src/protocol/methods/content.ts";
@@ -11,7 +10,7 @@ describe("content", () => {
     expect(adaptBlocks([null, "text", 5], OLDEST)).toEqual([null, "text", 5]);
   });
 
-  test("of a type that nobody knows is handed on", () => {
+  test("of an unknown type is passed on", () => {
     const block = { type: "hologram", data: "x" };
     expect(adaptBlock(block, OLDEST)).toBe(block);
   });

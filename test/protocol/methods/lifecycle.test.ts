@@ -1,16 +1,15 @@
-// How a conversation starts: initialize, server/discover and ping, each as its revision demands.
 import { describe, expect, test } from "vitest";
 import { encodeOutcome } from "../../../src/protocol/dispatch.ts";
 import { VERSIONS_2025 } from "../../../src/protocol/revisions.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
 import { initialize } from "../../../src/protocol/methods/lifecycle.ts";
-import { answerOf, callOf, FakeBackend, NOW, sessionOf } from "../../support/fake-backend.ts";
+import { answerOf, callOf, FakeRequestHandlers, NOW, sessionOf } from "../../support/fake-request-handlers.ts";
 import { expectOfficial } from "../../support/official-schema.ts";
 
 const CLIENT = { name: "c", version: "1" };
 
-function begin(params: JsonObject, backend = new FakeBackend()) {
-  const begun = initialize(params, backend);
+function begin(params: JsonObject, handlers = new FakeRequestHandlers()) {
+  const begun = initialize(params, handlers);
   if (begun.kind === "failure") throw new Error(begun.message);
   return begun;
 }
@@ -19,7 +18,12 @@ describe("initialize", () => {
   test.each([...VERSIONS_2025, "2024-10-07"])("of %s is answered in its revision", (protocolVersion) => {
     const { result, negotiated } = begin({ protocolVersion, capabilities: {}, clientInfo: CLIENT });
     expect(result).toMatchObject({ protocolVersion, serverInfo: { name: "fake", version: "1.2.3" } });
-    const { json } = encodeOutcome(1, { kind: "complete", result }, negotiated.revision, new FakeBackend().server);
+    const { json } = encodeOutcome(
+      1,
+      { kind: "complete", result },
+      negotiated.revision,
+      new FakeRequestHandlers().server,
+    );
     const message = JSON.parse(json) as JsonObject;
     expectOfficial(negotiated.revision.version, message, { direction: "server", method: "initialize" });
     expect(message.result).not.toHaveProperty("resultType");
@@ -31,7 +35,7 @@ describe("initialize", () => {
   });
 
   test.each([undefined, null, 5, ["2025-11-25"]])("of the version %j is invalid params", (protocolVersion) => {
-    expect(initialize({ protocolVersion }, new FakeBackend())).toMatchObject({
+    expect(initialize({ protocolVersion }, new FakeRequestHandlers())).toMatchObject({
       kind: "failure",
       error: "invalidParams",
       data: { path: "protocolVersion" },
@@ -49,7 +53,7 @@ describe("initialize", () => {
   test("carries instructions only when there are any", () => {
     const params = { protocolVersion: "2025-11-25" };
     expect(begin(params).result).not.toHaveProperty("instructions");
-    expect(begin(params, new FakeBackend({ instructions: "Be kind." })).result.instructions).toBe("Be kind.");
+    expect(begin(params, new FakeRequestHandlers({ instructions: "Be kind." })).result.instructions).toBe("Be kind.");
   });
 
   test("declares an object for each thing that is served", () => {
@@ -63,9 +67,14 @@ describe("initialize", () => {
 
   test.each(VERSIONS_2025)("declares the author's extensions, in %s", (protocolVersion) => {
     const extensions = { "com.example/charts": { version: 1 } };
-    const { result, negotiated } = begin({ protocolVersion }, new FakeBackend({ extensions }));
+    const { result, negotiated } = begin({ protocolVersion }, new FakeRequestHandlers({ extensions }));
     expect(result.capabilities).toMatchObject({ extensions, tools: {} });
-    const { json } = encodeOutcome(1, { kind: "complete", result }, negotiated.revision, new FakeBackend().server);
+    const { json } = encodeOutcome(
+      1,
+      { kind: "complete", result },
+      negotiated.revision,
+      new FakeRequestHandlers().server,
+    );
     expectOfficial(protocolVersion, JSON.parse(json) as JsonObject, { direction: "server", method: "initialize" });
   });
 });
@@ -73,15 +82,15 @@ describe("initialize", () => {
 describe("server/discover", () => {
   test("declares the author's extensions", async () => {
     const extensions = { "com.example/charts": { version: 1 } };
-    const backend = new FakeBackend({ extensions });
-    const { result, message } = await answerOf(callOf("2026-07-28", "server/discover"), backend);
+    const handlers = new FakeRequestHandlers({ extensions });
+    const { result, message } = await answerOf(callOf("2026-07-28", "server/discover"), handlers);
     expectOfficial("2026-07-28", message, { direction: "server", method: "server/discover" });
     expect(result["capabilities"]).toMatchObject({ extensions });
   });
 
   test("shows the version, the capabilities, the server and how long that holds", async () => {
-    const backend = new FakeBackend({ instructions: "Be kind." });
-    const { result, message } = await answerOf(callOf("2026-07-28", "server/discover"), backend);
+    const handlers = new FakeRequestHandlers({ instructions: "Be kind." });
+    const { result, message } = await answerOf(callOf("2026-07-28", "server/discover"), handlers);
     expectOfficial("2026-07-28", message, { direction: "server", method: "server/discover" });
     expect(result).toMatchObject({
       resultType: "complete",
@@ -95,8 +104,8 @@ describe("server/discover", () => {
   });
 
   test("declares exactly the methods that are served", async () => {
-    const backend = new FakeBackend();
-    const { result } = await answerOf(callOf("2026-07-28", "server/discover"), backend);
+    const handlers = new FakeRequestHandlers();
+    const { result } = await answerOf(callOf("2026-07-28", "server/discover"), handlers);
     const declared = result.capabilities as JsonObject;
     for (const [capability, method] of [
       ["tools", "tools/list"],
@@ -104,26 +113,26 @@ describe("server/discover", () => {
       ["resources", "resources/list"],
       ["completions", "completion/complete"],
     ] as const) {
-      const { error } = await answerOf(callOf("2026-07-28", method), backend);
+      const { error } = await answerOf(callOf("2026-07-28", method), handlers);
       expect(error?.code !== -32601).toBe(capability in declared);
     }
   });
 
   test("carries instructions only when there are any", async () => {
-    const { result } = await answerOf(callOf("2026-07-28", "server/discover"), new FakeBackend());
+    const { result } = await answerOf(callOf("2026-07-28", "server/discover"), new FakeRequestHandlers());
     expect(result).not.toHaveProperty("instructions");
   });
 });
 
 describe("ping", () => {
   test.each(VERSIONS_2025)("in %s is answered as that revision reads it", async (revision) => {
-    const { result, message } = await answerOf(callOf(revision, "ping"), new FakeBackend());
+    const { result, message } = await answerOf(callOf(revision, "ping"), new FakeRequestHandlers());
     expect(result).toEqual(revision === "2024-11-05" ? { _meta: { timestamp: NOW } } : {});
     expectOfficial(revision, message, { direction: "server", method: "ping" });
   });
 
   test("to a client that asked for no official revision carries the time at top level", async () => {
     const call = callOf("2025-11-25", "ping", {}, { session: sessionOf(true) });
-    expect((await answerOf(call, new FakeBackend())).result).toEqual({ timestamp: NOW });
+    expect((await answerOf(call, new FakeRequestHandlers())).result).toEqual({ timestamp: NOW });
   });
 });

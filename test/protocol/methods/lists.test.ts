@@ -1,9 +1,16 @@
-// Lists of definitions in every revision: pages, cursors that belong to one list, caching hints, one encoding kept.
 import { describe, expect, test } from "vitest";
 import { encodeCursor } from "../../../src/protocol/cursor.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
 import { DEFINITIONS_PER_PAGE } from "../../../src/protocol/methods/lists.ts";
-import { answerOf, callOf, FakeBackend, promptOf, REVISIONS, templateOf, toolOf } from "../../support/fake-backend.ts";
+import {
+  answerOf,
+  callOf,
+  FakeRequestHandlers,
+  promptOf,
+  REVISIONS,
+  templateOf,
+  toolOf,
+} from "../../support/fake-request-handlers.ts";
 import { expectOfficial } from "../../support/official-schema.ts";
 
 const COUNT = 2 * DEFINITIONS_PER_PAGE + 1;
@@ -16,7 +23,7 @@ const LISTS = [
 ] as const;
 
 const filled = () =>
-  new FakeBackend({
+  new FakeRequestHandlers({
     tools: names("tool-").map((name) => toolOf(name)),
     prompts: names("prompt-").map((name) => promptOf(name)),
     templates: names("x:{a}/").map((uriTemplate) => templateOf(uriTemplate)),
@@ -26,7 +33,7 @@ describe.each(REVISIONS)("in %s", (revision) => {
   const hint = revision === "2026-07-28" ? { ttlMs: 5000, cacheScope: "public" } : {};
 
   describe.each(LISTS)("$method", ({ method, member, key, all }) => {
-    const ask = async (params: JsonObject, backend = filled()) => answerOf(callOf(revision, method, params), backend);
+    const ask = async (params: JsonObject, handlers = filled()) => answerOf(callOf(revision, method, params), handlers);
 
     test("is read to its end by following cursors, each page valid and hinted alike", async () => {
       const seen: unknown[] = [];
@@ -46,13 +53,13 @@ describe.each(REVISIONS)("in %s", (revision) => {
     });
 
     test("has one page without a cursor when everything fits", async () => {
-      const { result, message } = await ask({}, new FakeBackend());
+      const { result, message } = await ask({}, new FakeRequestHandlers());
       expect(result[member]).toEqual([]);
       expect(result).not.toHaveProperty("nextCursor");
       expectOfficial(revision, message, { direction: "server", method });
     });
 
-    test("begins anew at a cursor of null or nothing in era 2025, and refuses it in 2026", async () => {
+    test(`starts over at a cursor of null or "" in era 2025, and refuses it in 2026`, async () => {
       for (const cursor of [null, ""]) {
         const { error, result } = await ask({ cursor });
         if (revision === "2026-07-28") expect(error).toMatchObject({ code: -32602, data: { path: "cursor" } });
@@ -72,40 +79,40 @@ describe.each(REVISIONS)("in %s", (revision) => {
   });
 
   test("a list is the same every time", async () => {
-    const backend = filled();
-    const first = await answerOf(callOf(revision, "tools/list"), backend);
-    expect(await answerOf(callOf(revision, "tools/list"), backend)).toEqual(first);
+    const handlers = filled();
+    const first = await answerOf(callOf(revision, "tools/list"), handlers);
+    expect(await answerOf(callOf(revision, "tools/list"), handlers)).toEqual(first);
   });
 });
 
 test("the first page is encoded once for a view and a revision, and anew for another view", async () => {
   let read = 0;
-  const backend = () =>
-    Object.defineProperty(new FakeBackend(), "tools", {
+  const handlers = () =>
+    Object.defineProperty(new FakeRequestHandlers(), "tools", {
       get: () => {
         read += 1;
         return [toolOf("a")];
       },
     });
-  const view = backend();
+  const view = handlers();
   for (const revision of REVISIONS) {
     await answerOf(callOf(revision, "tools/list"), view);
     await answerOf(callOf(revision, "tools/list"), view);
   }
   expect(read).toBe(REVISIONS.length);
-  await answerOf(callOf("2026-07-28", "tools/list"), backend());
+  await answerOf(callOf("2026-07-28", "tools/list"), handlers());
   expect(read).toBe(REVISIONS.length + 1);
 });
 
 test("two views never share an encoding", async () => {
-  const one = new FakeBackend({ tools: [toolOf("one")] });
-  const two = new FakeBackend({ tools: [toolOf("two")] });
-  for (const [backend, name] of [
+  const one = new FakeRequestHandlers({ tools: [toolOf("one")] });
+  const two = new FakeRequestHandlers({ tools: [toolOf("two")] });
+  for (const [handlers, name] of [
     [one, "one"],
     [two, "two"],
     [one, "one"],
   ] as const) {
-    const { result } = await answerOf(callOf("2026-07-28", "tools/list"), backend);
+    const { result } = await answerOf(callOf("2026-07-28", "tools/list"), handlers);
     expect(result.tools).toMatchObject([{ name }]);
   }
 });

@@ -1,9 +1,8 @@
-// prompts/list and prompts/get: params, required arguments, and messages as each revision knows them.
 import { describe, expect, test } from "vitest";
 import { SerializedResult, type CallOutcome } from "../../../src/protocol/call-outcome.ts";
 import { failure } from "../../../src/protocol/errors.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
-import { answerOf, callOf, FakeBackend, promptOf, REVISIONS } from "../../support/fake-backend.ts";
+import { answerOf, callOf, FakeRequestHandlers, promptOf, REVISIONS } from "../../support/fake-request-handlers.ts";
 import { expectOfficial } from "../../support/official-schema.ts";
 
 type Revision = (typeof REVISIONS)[number];
@@ -25,22 +24,22 @@ const ARGUMENTS = { topic: "t", toString: "s" };
 const COMPLETE: CallOutcome = { kind: "complete", result: { description: "d", messages: [TEXT] } };
 
 async function get(revision: Revision, params: JsonObject, outcome: CallOutcome = COMPLETE) {
-  const backend = new FakeBackend({ prompts: [PROMPT, promptOf("bare")], onPrompt: () => outcome });
-  const answered = await answerOf(callOf(revision, "prompts/get", params), backend);
+  const handlers = new FakeRequestHandlers({ prompts: [PROMPT, promptOf("bare")], onPrompt: () => outcome });
+  const answered = await answerOf(callOf(revision, "prompts/get", params), handlers);
   expectOfficial(revision, answered.message, { direction: "server", method: "prompts/get" });
-  return { ...answered, backend };
+  return { ...answered, handlers };
 }
 
 describe.each(REVISIONS)("a prompt in %s", (revision) => {
   test("gets its arguments and gives its messages", async () => {
-    const { backend, result } = await get(revision, { name: "p", arguments: { ...ARGUMENTS, tone: "dry" } });
-    expect(backend.asked).toEqual([["getPrompt", "p", { ...ARGUMENTS, tone: "dry" }]]);
+    const { handlers, result } = await get(revision, { name: "p", arguments: { ...ARGUMENTS, tone: "dry" } });
+    expect(handlers.requests).toEqual([["getPrompt", "p", { ...ARGUMENTS, tone: "dry" }]]);
     expect(result).toMatchObject({ description: "d", messages: [TEXT] });
   });
 
   test("without declared arguments needs none", async () => {
-    const { backend } = await get(revision, { name: "bare" });
-    expect(backend.asked).toEqual([["getPrompt", "bare", {}]]);
+    const { handlers } = await get(revision, { name: "bare" });
+    expect(handlers.requests).toEqual([["getPrompt", "bare", {}]]);
   });
 
   test.each<[JsonObject, string]>([
@@ -54,22 +53,22 @@ describe.each(REVISIONS)("a prompt in %s", (revision) => {
     [{ name: "p", arguments: ["t"] }, "arguments"],
     [{ name: "p", arguments: "t" }, "arguments"],
   ])("is not asked with the params %j", async (params, path) => {
-    const { backend, error, status } = await get(revision, params);
+    const { handlers, error, status } = await get(revision, params);
     expect(error).toMatchObject({ code: -32602, data: { path } });
     expect(status).toBe(200);
-    expect(backend.asked).toEqual([]);
+    expect(handlers.requests).toEqual([]);
   });
 
   test("takes arguments of null for none in era 2025, and refuses them in 2026", async () => {
-    const { backend, error } = await get(revision, { name: "bare", arguments: null });
+    const { handlers, error } = await get(revision, { name: "bare", arguments: null });
     const isRefused = revision === "2026-07-28";
     expect(error?.code).toBe(isRefused ? -32602 : undefined);
-    expect(backend.asked).toEqual(isRefused ? [] : [["getPrompt", "bare", {}]]);
+    expect(handlers.requests).toEqual(isRefused ? [] : [["getPrompt", "bare", {}]]);
   });
 
   test("takes an argument of null for one that is left out", async () => {
-    const { backend } = await get(revision, { name: "p", arguments: { ...ARGUMENTS, tone: null } });
-    expect(backend.asked).toEqual([["getPrompt", "p", ARGUMENTS]]);
+    const { handlers } = await get(revision, { name: "p", arguments: { ...ARGUMENTS, tone: null } });
+    expect(handlers.requests).toEqual([["getPrompt", "p", ARGUMENTS]]);
   });
 
   test("is satisfied by a required argument that is empty", async () => {
@@ -104,7 +103,7 @@ describe.each(REVISIONS)("a prompt in %s", (revision) => {
   test("has caching hints in its list only", async () => {
     const got = await get(revision, { name: "bare" });
     expect(got.result).not.toHaveProperty("ttlMs");
-    const listed = await answerOf(callOf(revision, "prompts/list"), new FakeBackend({ prompts: [PROMPT] }));
+    const listed = await answerOf(callOf(revision, "prompts/list"), new FakeRequestHandlers({ prompts: [PROMPT] }));
     expectOfficial(revision, listed.message, { direction: "server", method: "prompts/list" });
     expect("ttlMs" in listed.result).toBe(revision === "2026-07-28");
     expect(listed.result.prompts).toEqual([PROMPT.wire]);
@@ -117,12 +116,12 @@ describe("outcomes that are handed on", () => {
     expect(result).toMatchObject({ resultType: "input_required", requestState: "s" });
   });
 
-  test("a result without messages, which its backend is to blame for", async () => {
-    const backend = new FakeBackend({
+  test("a result without messages is an internal error", async () => {
+    const handlers = new FakeRequestHandlers({
       prompts: [promptOf("bare")],
       onPrompt: () => ({ kind: "complete", result: { messages: "none" } }),
     });
-    const { result } = await answerOf(callOf("2024-11-05", "prompts/get", { name: "bare" }), backend);
+    const { result } = await answerOf(callOf("2024-11-05", "prompts/get", { name: "bare" }), handlers);
     expect(result).toEqual({ messages: "none" });
   });
 

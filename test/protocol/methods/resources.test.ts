@@ -1,10 +1,9 @@
-// resources/list and resources/read: cursors are the backend's, URIs reach it in normal form, reads carry hints.
 import { describe, expect, test } from "vitest";
 import { UNCACHED, type CallOutcome } from "../../../src/protocol/call-outcome.ts";
 import { failure } from "../../../src/protocol/errors.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
 import { invalid } from "../../../src/protocol/methods/params.ts";
-import { answerOf, callOf, FakeBackend, REVISIONS } from "../../support/fake-backend.ts";
+import { answerOf, callOf, FakeRequestHandlers, REVISIONS } from "../../support/fake-request-handlers.ts";
 import { expectOfficial } from "../../support/official-schema.ts";
 
 const ITEMS = [
@@ -16,40 +15,40 @@ const CONTENTS = { contents: [{ uri: "x:a", mimeType: "text/plain", text: "a" }]
 describe.each(REVISIONS)("in %s", (revision) => {
   const in2026 = revision === "2026-07-28";
 
-  const list = async (params: JsonObject, given: Partial<FakeBackend> = {}) => {
-    const backend = new FakeBackend({ onList: () => ({ items: ITEMS }), ...given });
-    const answered = await answerOf(callOf(revision, "resources/list", params), backend);
+  const list = async (params: JsonObject, given: Partial<FakeRequestHandlers> = {}) => {
+    const handlers = new FakeRequestHandlers({ onList: () => ({ items: ITEMS }), ...given });
+    const answered = await answerOf(callOf(revision, "resources/list", params), handlers);
     expectOfficial(revision, answered.message, { direction: "server", method: "resources/list" });
-    return { ...answered, backend };
+    return { ...answered, handlers };
   };
 
   const read = async (params: JsonObject, outcome: CallOutcome = { kind: "complete", result: CONTENTS }) => {
-    const backend = new FakeBackend({ onRead: () => outcome });
-    const answered = await answerOf(callOf(revision, "resources/read", params), backend);
+    const handlers = new FakeRequestHandlers({ onRead: () => outcome });
+    const answered = await answerOf(callOf(revision, "resources/read", params), handlers);
     expectOfficial(revision, answered.message, { direction: "server", method: "resources/read" });
-    return { ...answered, backend };
+    return { ...answered, handlers };
   };
 
-  test("a page of resources is the backend's, with its cursor", async () => {
-    const { result, backend } = await list({}, { onList: () => ({ items: ITEMS, nextCursor: "more" }) });
+  test("a page of resources comes from the request handlers, with their cursor", async () => {
+    const { result, handlers } = await list({}, { onList: () => ({ items: ITEMS, nextCursor: "more" }) });
     expect(result).toMatchObject({ resources: ITEMS, nextCursor: "more" });
-    expect(backend.asked).toEqual([["listResources", undefined]]);
+    expect(handlers.requests).toEqual([["listResources", undefined]]);
   });
 
   test("the last page has no cursor", async () => {
     expect((await list({})).result).not.toHaveProperty("nextCursor");
   });
 
-  test("the client's cursor reaches the backend, which may refuse it", async () => {
+  test("the client's cursor reaches the request handlers, which may refuse it", async () => {
     const refuse = () => invalid("cursor", "is not one of this list");
-    const { backend, error } = await list({ cursor: "theirs" }, { onList: refuse });
-    expect(backend.asked).toEqual([["listResources", "theirs"]]);
+    const { handlers, error } = await list({ cursor: "theirs" }, { onList: refuse });
+    expect(handlers.requests).toEqual([["listResources", "theirs"]]);
     expect(error).toMatchObject({ code: -32602, data: { path: "cursor" } });
   });
 
-  test("a cursor that is no string does not reach the backend", async () => {
-    const { backend, error } = await list({ cursor: 5 });
-    expect(backend.asked).toEqual([]);
+  test("a cursor that is not a string does not reach the request handlers", async () => {
+    const { handlers, error } = await list({ cursor: 5 });
+    expect(handlers.requests).toEqual([]);
     expect(error?.code).toBe(-32602);
   });
 
@@ -60,34 +59,34 @@ describe.each(REVISIONS)("in %s", (revision) => {
     }
   });
 
-  test("a URI reaches the backend in normal form and as it was asked", async () => {
-    const { backend, result } = await read({ uri: "FILE:///a%2db/%c3%a9" });
-    expect(backend.asked).toEqual([["readResource", "file:///a-b/%C3%A9", "FILE:///a%2db/%c3%a9"]]);
+  test("a URI reaches the request handlers in normal form and as requested", async () => {
+    const { handlers, result } = await read({ uri: "FILE:///a%2db/%c3%a9" });
+    expect(handlers.requests).toEqual([["readResource", "file:///a-b/%C3%A9", "FILE:///a%2db/%c3%a9"]]);
     expect(result.contents).toEqual(CONTENTS.contents);
   });
 
-  test("a URI is shown as it was asked, or in normal form where it is no URI as asked", async () => {
-    const { backend } = await read({ uri: "x:é/%7Ea" });
-    expect(backend.asked).toEqual([["readResource", "x:%C3%A9/~a", "x:%C3%A9/~a"]]);
+  test("the answer has the URI as requested, or in normal form if the request's is invalid", async () => {
+    const { handlers } = await read({ uri: "x:é/%7Ea" });
+    expect(handlers.requests).toEqual([["readResource", "x:%C3%A9/~a", "x:%C3%A9/~a"]]);
   });
 
   test.each(["", "/etc/passwd", "file:///a/../../etc/passwd", "file:///a/%2e%2e/b", "x:a%00", "x:a b"])(
-    "the URI %j does not reach the backend",
+    "the URI %j does not reach the request handlers",
     async (uri) => {
-      const { backend, error, status } = await read({ uri });
-      expect(backend.asked).toEqual([]);
+      const { handlers, error, status } = await read({ uri });
+      expect(handlers.requests).toEqual([]);
       expect(error).toMatchObject({ code: -32602, data: { uri } });
       expect(status).toBe(200);
     },
   );
 
   test.each([undefined, null, 5, ["x:a"]])("a URI of %j is invalid params", async (uri) => {
-    const { backend, error } = await read({ uri });
-    expect(backend.asked).toEqual([]);
+    const { handlers, error } = await read({ uri });
+    expect(handlers.requests).toEqual([]);
     expect(error).toMatchObject({ code: -32602, data: { path: "uri" } });
   });
 
-  test("what is read says how long it may be kept, by default not at all", async () => {
+  test("a read says how long it may be cached, by default not at all", async () => {
     const hint = { ttlMs: 1000, cacheScope: "public" } as const;
     const kept = await read({ uri: "x:a" }, { kind: "complete", result: CONTENTS, cache: hint });
     const plain = await read({ uri: "x:a" });
@@ -113,8 +112,8 @@ describe.each(REVISIONS)("in %s", (revision) => {
 });
 
 test("a read may ask in era 2026, and a question is never cacheable", async () => {
-  const backend = new FakeBackend({ onRead: () => ({ kind: "inputRequired", requestState: "s" }) });
-  const { result, message } = await answerOf(callOf("2026-07-28", "resources/read", { uri: "x:a" }), backend);
+  const handlers = new FakeRequestHandlers({ onRead: () => ({ kind: "inputRequired", requestState: "s" }) });
+  const { result, message } = await answerOf(callOf("2026-07-28", "resources/read", { uri: "x:a" }), handlers);
   expectOfficial("2026-07-28", message, { direction: "server", method: "resources/read" });
   expect(result).toMatchObject({ resultType: "input_required", requestState: "s" });
   expect(result).not.toHaveProperty("ttlMs");

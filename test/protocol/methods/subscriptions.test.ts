@@ -1,5 +1,3 @@
-// What a client may ask to be told of in era 2026, as it is read before a stream begins.
-
 import { describe, expect, test } from "vitest";
 import { isFailure } from "../../../src/protocol/methods/params.ts";
 import { parseListenFilter } from "../../../src/protocol/methods/subscriptions.ts";
@@ -8,7 +6,7 @@ const listenTo = (resourceSubscriptions: unknown) => parseListenFilter({ notific
 const longUris = (many: number, characters: number) =>
   Array.from({ length: many }, (_, at) => `note:${String(at).padEnd(characters - 5, "x")}`);
 
-describe("what is listened to", () => {
+describe("a subscription", () => {
   test("is a thousand URIs of a common length", () => {
     const read = listenTo(longUris(1000, 130));
     expect(isFailure(read) ? read : read.uris.size).toBe(1000);

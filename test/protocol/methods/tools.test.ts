@@ -1,11 +1,10 @@
-// tools/list and tools/call: params, header mirrors, and how definitions and results read in each revision.
 import { describe, expect, test } from "vitest";
 import { SerializedResult, type CallOutcome, type InvalidArguments } from "../../../src/protocol/call-outcome.ts";
 import { failure } from "../../../src/protocol/errors.ts";
 import type { ParamHeader } from "../../../src/protocol/headers.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
 import { toolError } from "../../../src/protocol/methods/tools.ts";
-import { answerOf, callOf, FakeBackend, REVISIONS, toolOf } from "../../support/fake-backend.ts";
+import { answerOf, callOf, FakeRequestHandlers, REVISIONS, toolOf } from "../../support/fake-request-handlers.ts";
 import { expectOfficial } from "../../support/official-schema.ts";
 
 type Revision = (typeof REVISIONS)[number];
@@ -18,10 +17,10 @@ const IMAGE = { type: "image", data: "QUJD", mimeType: "image/png" };
 const complete = (result: JsonObject | SerializedResult): CallOutcome => ({ kind: "complete", result });
 
 async function call(revision: Revision, outcome: CallOutcome | InvalidArguments, params: JsonObject = { name: "t" }) {
-  const backend = new FakeBackend({ tools: [toolOf("t")], onTool: () => outcome });
-  const answered = await answerOf(callOf(revision, "tools/call", params), backend);
+  const handlers = new FakeRequestHandlers({ tools: [toolOf("t")], onTool: () => outcome });
+  const answered = await answerOf(callOf(revision, "tools/call", params), handlers);
   expectOfficial(revision, answered.message, { direction: "server", method: "tools/call" });
-  return { ...answered, backend };
+  return { ...answered, handlers };
 }
 
 describe.each(REVISIONS)("a call in %s", (revision) => {
@@ -31,21 +30,21 @@ describe.each(REVISIONS)("a call in %s", (revision) => {
 
   test("reaches the tool with its arguments", async () => {
     const args = { a: 1, b: { c: [null] } };
-    const { backend, result } = await call(revision, complete({ content: [TEXT] }), { name: "t", arguments: args });
-    expect(backend.asked).toEqual([["callTool", "t", args]]);
+    const { handlers, result } = await call(revision, complete({ content: [TEXT] }), { name: "t", arguments: args });
+    expect(handlers.requests).toEqual([["callTool", "t", args]]);
     expect(result.content).toEqual([TEXT]);
   });
 
   test("without arguments has none", async () => {
-    const { backend } = await call(revision, complete({ content: [] }));
-    expect(backend.asked).toEqual([["callTool", "t", {}]]);
+    const { handlers } = await call(revision, complete({ content: [] }));
+    expect(handlers.requests).toEqual([["callTool", "t", {}]]);
   });
 
   test("with arguments of null has none in era 2025, and is refused in 2026", async () => {
-    const { backend, error } = await call(revision, complete({ content: [] }), { name: "t", arguments: null });
+    const { handlers, error } = await call(revision, complete({ content: [] }), { name: "t", arguments: null });
     const isRefused = revision === "2026-07-28";
     expect(error?.code).toBe(isRefused ? -32602 : undefined);
-    expect(backend.asked).toEqual(isRefused ? [] : [["callTool", "t", {}]]);
+    expect(handlers.requests).toEqual(isRefused ? [] : [["callTool", "t", {}]]);
   });
 
   test.each<[JsonObject, string]>([
@@ -54,16 +53,16 @@ describe.each(REVISIONS)("a call in %s", (revision) => {
     [{ name: "t", arguments: [] }, "arguments"],
     [{ name: "t", arguments: "a" }, "arguments"],
   ])("with the params %j is refused before the tool is asked", async (params, path) => {
-    const { backend, error, status } = await call(revision, complete({ content: [] }), params);
+    const { handlers, error, status } = await call(revision, complete({ content: [] }), params);
     expect(error).toMatchObject({ code: -32602, data: { path } });
     expect(status).toBe(200);
-    expect(backend.asked).toEqual([]);
+    expect(handlers.requests).toEqual([]);
   });
 
   test("of an unknown tool is invalid params", async () => {
-    const { error, status, backend } = await call(revision, complete({ content: [] }), { name: "other" });
+    const { error, status, handlers } = await call(revision, complete({ content: [] }), { name: "other" });
     expect([status, error?.code, error?.message]).toEqual([200, -32602, "Unknown tool: other"]);
-    expect(backend.asked).toEqual([]);
+    expect(handlers.requests).toEqual([]);
   });
 
   test("that ends in an error of the tool is a result", async () => {
@@ -127,11 +126,11 @@ describe.each(REVISIONS)("a call in %s", (revision) => {
     }
   });
 
-  test("that needs an undeclared capability says so even when the tool says nothing", async () => {
+  test("that needs an undeclared capability says so even when the tool gives no reason", async () => {
     const data = { requiredCapabilities: { roots: {} } };
     const { result, error } = await call(revision, failure("missingCapability", undefined, data));
-    const said = era === "2026" ? error?.message : (result.content as { text: string }[])[0]?.text;
-    expect(said).toMatch(/capability/);
+    const text = era === "2026" ? error?.message : (result.content as { text: string }[])[0]?.text;
+    expect(text).toMatch(/capability/);
   });
 
   test("that fails otherwise is that error", async () => {
@@ -195,8 +194,8 @@ describe("outcomes that are handed on", () => {
 describe("header mirrors", () => {
   const REGION: ParamHeader = { header: "Region", path: ["region"], type: "string" };
   const mirrored = () =>
-    new FakeBackend({ tools: [toolOf("t", {}, [REGION])], onTool: () => complete({ content: [TEXT] }) });
-  const send = (revision: Revision, args: JsonObject, header: string | null, backend = mirrored()) =>
+    new FakeRequestHandlers({ tools: [toolOf("t", {}, [REGION])], onTool: () => complete({ content: [TEXT] }) });
+  const send = (revision: Revision, args: JsonObject, header: string | null, handlers = mirrored()) =>
     answerOf(
       callOf(
         revision,
@@ -206,7 +205,7 @@ describe("header mirrors", () => {
           header: (name) => (name === "Mcp-Param-Region" ? header : null),
         },
       ),
-      backend,
+      handlers,
     );
 
   test("are compared with the arguments as they were sent", async () => {
@@ -219,10 +218,10 @@ describe("header mirrors", () => {
     [{ region: "eu" }, null],
     [{}, "eu"],
   ])("of %j with %j keep the call from the tool", async (args, header) => {
-    const backend = mirrored();
-    const { status, error, message } = await send("2026-07-28", args, header, backend);
+    const handlers = mirrored();
+    const { status, error, message } = await send("2026-07-28", args, header, handlers);
     expect([status, error?.code]).toEqual([400, -32020]);
-    expect(backend.asked).toEqual([]);
+    expect(handlers.requests).toEqual([]);
     expectOfficial("2026-07-28", message, { direction: "server" });
   });
 
@@ -237,8 +236,8 @@ describe.each(REVISIONS)("the list in %s", (revision) => {
     const object = toolOf("object", { outputSchema: { type: "object", properties: { a: { type: "string" } } } });
     const array = toolOf("array", { outputSchema: { type: "array" } });
     const untyped = toolOf("untyped", { outputSchema: { anyOf: [{ type: "string" }, { type: "number" }] } });
-    const backend = new FakeBackend({ tools: [object, array, untyped, toolOf("none")] });
-    const { result, message } = await answerOf(callOf(revision, "tools/list"), backend);
+    const handlers = new FakeRequestHandlers({ tools: [object, array, untyped, toolOf("none")] });
+    const { result, message } = await answerOf(callOf(revision, "tools/list"), handlers);
     expectOfficial(revision, message, { direction: "server", method: "tools/list" });
     const tools = result.tools as JsonObject[];
     const shown = tools.filter((tool) => "outputSchema" in tool).map((tool) => tool.name);
@@ -260,8 +259,8 @@ describe.each(REVISIONS)("the list in %s", (revision) => {
         additionalProperties: false,
       },
     };
-    const backend = new FakeBackend({ tools: [toolOf("t", wire)] });
-    const { result } = await answerOf(callOf(revision, "tools/list"), backend);
+    const handlers = new FakeRequestHandlers({ tools: [toolOf("t", wire)] });
+    const { result } = await answerOf(callOf(revision, "tools/list"), handlers);
     expect(result.tools).toEqual([{ name: "t", ...wire }]);
   });
 });

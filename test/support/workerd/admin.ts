@@ -1,5 +1,5 @@
-// Owns calling the admin API inside the Worker, over a small catalog. Every answer is held against what the route says
-// about itself: its status, its schema without a member more, and problem documents for all else.
+// Calls the admin API inside the Worker, over a small catalog. Every answer is held against what the route says about
+// itself: its status, its schema without a member more, and problem documents for all else.
 
 import { env } from "cloudflare:workers";
 import { Problem, type CreatedOperator, type Role, type Infer } from "../../../src/admin/contract.ts";

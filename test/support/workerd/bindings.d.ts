@@ -1,4 +1,4 @@
-// Owns the types of what test/fixtures/wrangler.toml binds and the fixture Worker exports, for tests that run inside it.
+// The types of what test/fixtures/wrangler.toml binds and the fixture Worker exports, for tests that run inside it.
 
 import type * as fixtures from "../../fixtures/worker.ts";
 

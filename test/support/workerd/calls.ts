@@ -1,4 +1,4 @@
-// Owns requests as the protocol hands them to a backend, for a tenant on real bindings. Refuses assertions.
+// Requests as the protocol hands them to a backend, for a tenant on real bindings.
 
 import { resolveLimits } from "../../../src/limits/limit-definitions.ts";
 import { env } from "cloudflare:workers";
@@ -47,8 +47,11 @@ export function callOf(about: Partial<McpRequest> = {}): McpRequest {
   };
 }
 
-export function hostOf({ id, meant, stub, content }: FreshTenant, about: Partial<RequestScope> = {}): RequestScope {
-  const sight: CatalogAccess = about.access ?? {
+export function requestScopeOf(
+  { id, meant, stub, content }: FreshTenant,
+  about: Partial<RequestScope> = {},
+): RequestScope {
+  const access: CatalogAccess = about.access ?? {
     cacheScope: "public",
     sees: () => true,
     configOf: () => undefined,
@@ -57,7 +60,7 @@ export function hostOf({ id, meant, stub, content }: FreshTenant, about: Partial
   return {
     tenant: id,
     tenantRef: { id, placement: DEFAULT_PLACEMENT, uid: meant },
-    access: sight,
+    access,
     limits: resolveLimits(),
     profile: null,
     principal: ANONYMOUS,
@@ -71,8 +74,7 @@ export function hostOf({ id, meant, stub, content }: FreshTenant, about: Partial
     ring: [{ id: "test", secret: new Uint8Array(32).fill(7) }],
     hooks: {},
     recheck: async () => undefined,
-    resources: () =>
-      createViewStore({ storageKey: id, access: sight, limits: resolveLimits(), bodies: env.BODIES }, content),
+    resources: () => createViewStore({ storageKey: id, access, limits: resolveLimits(), bodies: env.BODIES }, content),
     secret: () => Promise.resolve(undefined),
     stub: () => stub,
     contentStub: () => content,

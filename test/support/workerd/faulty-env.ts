@@ -1,5 +1,4 @@
-// Owns bindings of a Worker of which one call fails, as the platform has calls fail on a bad day: to an object or to KV. Refuses
-// assertions.
+// Bindings of a Worker of which one call fails, as the platform has calls fail on a bad day: to an object or to KV.
 
 import { env, exports } from "cloudflare:workers";
 import type { Env } from "../../../src/tenantry.ts";

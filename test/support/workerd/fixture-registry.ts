@@ -1,4 +1,5 @@
-// Owns which Workers the objects and entrypoints of the tests' script find: the fixture's, unless a test makes one of its own.
+// Which Workers the objects and entrypoints of the tests' script find: the fixture's, unless a test makes one of its
+// own.
 
 import "../../fixtures/worker.ts";
 

@@ -1,5 +1,5 @@
-// Owns a tenant's hubs as its authority reaches them in tests: the real ones, behind ways that can be cut and held up, and
-// the sockets of those who listen. Refuses assertions.
+// A tenant's hubs as its authority reaches them in tests: the real ones, behind ways that can be cut and held up, and
+// the sockets of those who listen.
 
 import { exports } from "cloudflare:workers";
 import { openSocket } from "../../../src/streams/reconnecting-web-socket.ts";

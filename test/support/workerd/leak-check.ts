@@ -1,6 +1,5 @@
-// Owns that a file leaves the clock, the timers, `fetch` and the bytes that an isolate holds as they were, where one workerd serves other files after it. Refuses
-// to put clock and timers back in silence: what a spy would restore later counts, too. `fetch` is put back here alone, since what
-// a test's upstream is asked when its test has ended must not reach the network.
+// Fails a file that leaves the clock, the timers, `fetch` or held bytes changed: one workerd serves other files after it.
+// `fetch` is restored here alone: a request that an ended test's upstream still gets must not reach the network.
 
 import { afterAll, expect, vi } from "vitest";
 import { MEMORY_BUDGET } from "../../../src/tenants/cache/memory-budget.ts";

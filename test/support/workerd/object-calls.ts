@@ -1,4 +1,4 @@
-// Owns calls of the methods of an object that keeps tables, such as `policy.lease`, as tests get between them. Refuses assertions.
+// Calls of the methods of an object that keeps tables, such as `policy.lease`, as tests get between them.
 
 import { runInDurableObject } from "cloudflare:test";
 

@@ -1,5 +1,5 @@
-// Owns a Worker of a test's own inside workerd: a tenant that it serves, requests to it, and a tenant's authority that
-// cannot be reached for a while. Refuses assertions.
+// A Worker of a test's own inside workerd: a tenant that it serves, requests to it, and a tenant's authority that
+// cannot be reached for a while.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -91,13 +91,15 @@ export function readerOf({ body }: Response) {
 }
 
 /** The authority answers no lease until `back` is called, as in a deployment of it or where its place fails. */
-export async function authorityAway({ object }: FreshTenant): Promise<{ back: () => void; asked: () => number }> {
-  let asked = 0;
+export async function authorityAway({
+  object,
+}: FreshTenant): Promise<{ back: () => void; requestCount: () => number }> {
+  let requestCount = 0;
   const back = await aroundCalls(object, (method, call) => {
     if (method !== "policy.lease") return call();
-    asked += 1;
+    requestCount += 1;
     throw new Error("Network connection lost.");
   });
   onTestFinished(back);
-  return { back, asked: () => asked };
+  return { back, requestCount: () => requestCount };
 }

@@ -1,5 +1,5 @@
-// Owns fresh sessions for tests inside the Worker: a real object, calls to store in it, and the sockets of those who run
-// and view them. Refuses assertions.
+// Fresh sessions for tests inside the Worker: a real object, calls to store in it, and the sockets of those who run and
+// view them.
 
 import { runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";

@@ -1,5 +1,5 @@
-// Owns the far end of an object's socket for tests inside the Worker: one message after the other, awaited as they come,
-// and how it ended. Refuses assertions.
+// The far end of an object's socket for tests inside the Worker: one message after the other, awaited as they come, and
+// how it ended.
 
 import type { OpenedSocket } from "../../../src/streams/reconnecting-web-socket.ts";
 

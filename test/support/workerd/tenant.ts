@@ -1,5 +1,5 @@
-// Owns fresh tenants for tests inside the Worker: a real object with its real SQLite, and where a test needs to rule the
-// clock, a domain's tables opened on it by hand. Refuses assertions.
+// Fresh tenants for tests inside the Worker: a real object with its real SQLite, and where a test needs to rule the
+// clock, a domain's tables opened on it by hand.
 
 import { runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";

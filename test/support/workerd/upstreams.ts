@@ -1,5 +1,5 @@
-// Owns upstreams for tests inside workerd: what the Worker fetches from a host of a test's own is answered by a function
-// of that test, in this isolate. Refuses every other host.
+// Upstreams for tests inside workerd: what the Worker fetches from a host of a test's own is answered by a function of
+// that test, in this isolate.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -64,10 +64,10 @@ export function upstreamContextOf(
  * is a Durable Object: shared with the invocations that read the upstream, the next lease would now and then be lost to it.
  * `heard` gets the bodies that it was sent.
  */
-export function workerAt(worker: Pick<ReturnType<typeof createWorker>, "fetch">, heard: string[] = []): string {
+export function workerAt(worker: Pick<ReturnType<typeof createWorker>, "fetch">, requests: string[] = []): string {
   findFixture();
   return upstreamAt(async (request) => {
-    heard.push(await request.clone().text());
+    requests.push(await request.clone().text());
     return worker.fetch(request, env, createExecutionContext());
   });
 }

@@ -1,5 +1,5 @@
-// The clock of a machine that was an hour ahead, and is set right. What an isolate has kept "until" some time by then would
-// be kept for an hour more: access that was withdrawn, names that have another owner, somebody who is told to wait.
+// A clock that was an hour ahead is set right. What was cached until a time by the wrong clock would live an hour
+// longer.
 
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from "vitest";
@@ -176,13 +176,13 @@ const MEMORIES: Readonly<
     remember: async () => {
       const tenant = crypto.randomUUID();
       const never = new AbortController().signal;
-      const door = (fetch: () => Promise<Response>) =>
+      const guardedFetch = (fetch: () => Promise<Response>) =>
         new GuardedFetch({ tenant, hops: 0, signal: () => never, allow: "*", resolve: undefined, fetch });
       for (let one = 0; one < 128; one += 1) {
-        void door(() => new Promise(() => {})).fetch("https://example.com/", { onEnd: () => {} });
+        void guardedFetch(() => new Promise(() => {})).fetch("https://example.com/", { onEnd: () => {} });
       }
       return () =>
-        door(async () => new Response("answered"))
+        guardedFetch(async () => new Response("answered"))
           .fetch("https://example.com/")
           .then((response) => response.text(), String);
     },

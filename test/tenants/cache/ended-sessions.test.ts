@@ -1,5 +1,3 @@
-// What one isolate knows of ended sessions: never that one goes on which it cannot know of, and bounded.
-
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { EndedSessions } from "../../../src/tenants/cache/ended-sessions.ts";
 import { endedSince, endedSessionStore } from "../../../src/tenants/object/ended-session-store.ts";
@@ -22,7 +20,7 @@ function told(nonces: readonly string[], since = 0, cursor = 1): EndedSessions {
 }
 
 describe("a session", () => {
-  it("has ended when a lease said so, and goes on when it did not", () => {
+  it("has ended if a lease lists it, and goes on otherwise", () => {
     const sessions = told(["a"]);
     expect([sessions.hasEnded("a", MADE_BEFORE), sessions.hasEnded("b", MADE_BEFORE)]).toEqual([true, false]);
     expect(sessions.cursor).toBe(1);
@@ -34,7 +32,7 @@ describe("a session", () => {
     expect(sessions.hasEnded("a", MADE_BEFORE)).toBe(true);
   });
 
-  it("is asked about when it is older than what is known, once", () => {
+  it("that is older than the cached list is looked up, once", () => {
     const sessions = told([], NOW - 500);
     expect(sessions.hasEnded("young", NOW + 501)).toBe(false);
     expect([sessions.hasEnded("a", MADE_BEFORE), sessions.hasEnded("b", MADE_BEFORE)]).toEqual([undefined, undefined]);
@@ -43,7 +41,7 @@ describe("a session", () => {
     expect([sessions.hasEnded("a", MADE_BEFORE), sessions.hasEnded("b", MADE_BEFORE)]).toEqual([false, true]);
   });
 
-  it("that was said to go on has ended when a later lease or its client says so", () => {
+  it("that was open has ended when a later lease or its client says so", () => {
     const sessions = told([], NOW);
     for (const nonce of ["a", "b"]) sessions.setEnded(nonce, false);
     sessions.merge({ cursor: 2, nonces: ["a"], since: 0 });
@@ -51,7 +49,7 @@ describe("a session", () => {
     expect([sessions.hasEnded("a", MADE_BEFORE), sessions.hasEnded("b", MADE_BEFORE)]).toEqual([true, true]);
   });
 
-  it("that was said to go on is asked about again after a lease that could not say everything", () => {
+  it("that was open is looked up again after an incomplete lease", () => {
     const sessions = told([], NOW - 500);
     sessions.setEnded("a", false);
     sessions.merge({ cursor: 5000, nonces: ["x"], since: NOW });
@@ -59,8 +57,8 @@ describe("a session", () => {
   });
 });
 
-describe("what is known", () => {
-  it("is bounded, and what was dropped of it is asked about and never taken to go on", () => {
+describe("the cached list", () => {
+  it("is bounded, and dropped sessions are looked up and never taken as open", () => {
     const sessions = told([]);
     for (let at = 0; at < 6000; at += 1) {
       vi.setSystemTime(NOW + at);
@@ -85,7 +83,7 @@ describe("what is known", () => {
     expect(sessions.hasEnded("alive11999", MADE_BEFORE)).toBe(false);
   });
 
-  it("never takes a session to go on that the authority knows to have ended, whatever lease it missed", async () => {
+  it("never takes a session as open that the tenant's object has ended, whatever lease it missed", async () => {
     await onBench(endedSessionStore, ({ methods, sql, clock }) => {
       const minted = clock.now;
       const sessions = new EndedSessions();

@@ -1,5 +1,5 @@
-// The endpoint where its isolate is behind the authority, or cannot reach it: what only a test inside the isolate can
-// bring about. The rest is in test/http.
+// The isolate is behind the tenant's object or cannot reach it: only a test inside the isolate can do that. The rest is
+// in test/endpoint.
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
@@ -56,7 +56,7 @@ async function made(document: TenantDocument): Promise<string> {
   return tenant.id;
 }
 
-it("a name that no tenant has looks like a private tenant, whatever tenants there are", async () => {
+it("an unknown name looks like a private tenant, whatever tenants there are", async () => {
   const closed = await ask("closed", LIST, { tenants: { closed: { mode: "key" } } });
   expect(closed.response.status).toBe(401);
   for (const tenants of [{ closed: { mode: "key" } }, { open: {} }] as const) {
@@ -73,7 +73,7 @@ describe("while the authority is away", () => {
     ["is open", { mode: "open" }, false],
     ["takes keys", { mode: "key" }, false],
     ["is only asked too much", { mode: "open" }, true],
-  ])("a tenant that %s is unavailable, and says when to come again", async (_what, document, overloaded) => {
+  ])("a tenant that %s is unavailable, with a Retry-After", async (_what, document, overloaded) => {
     const id = await made(document);
     await ask(id, LIST);
     evictPolicy(id);

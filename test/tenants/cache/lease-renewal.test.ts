@@ -1,5 +1,4 @@
-// How often an isolate asks a tenant's authority for leases: before one ends, at its end, and for keys that it does not know.
-// Counted at the binding; what the authority answers is real.
+// Leases are counted at the binding; the tenant's object is real.
 
 import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -57,7 +56,7 @@ function counting(): { readonly at: Env; readonly place: Place } {
   return { at: { ...env, TenantObject } as Env, place };
 }
 
-async function world(document: TenantDocument = {}) {
+async function setup(document: TenantDocument = {}) {
   const tenant = await servedTenant({ mode: "open", maxStalenessMs: LEASE_MS, ...document });
   const { at, place } = counting();
   const faults: string[] = [];
@@ -71,10 +70,10 @@ async function world(document: TenantDocument = {}) {
     return answered.status;
   };
   /** What so many at once are told, and how many leases that took. */
-  const crowd = async (tokens: readonly (string | undefined)[] = Array.from({ length: REQUESTS }, () => undefined)) => {
+  const burst = async (tokens: readonly (string | undefined)[] = Array.from({ length: REQUESTS }, () => undefined)) => {
     const before = place.leases;
-    const told = await Promise.all(tokens.map(send));
-    return { leases: place.leases - before, told: [...new Set(told)] };
+    const statuses = await Promise.all(tokens.map(send));
+    return { leases: place.leases - before, statuses: [...new Set(statuses)] };
   };
   const leftMs = () => (peekPolicy(tenant.id)?.validUntil ?? 0) - Date.now();
   /** Moves the clock to where so much is left of the lease. */
@@ -89,12 +88,12 @@ async function world(document: TenantDocument = {}) {
     );
     return token;
   };
-  return { tenant, place, faults, mcp, at, send, crowd, until, leftMs, addKey, ending: () => until(LEASE_MS * 0.25) };
+  return { tenant, place, faults, mcp, at, send, burst, until, leftMs, addKey, ending: () => until(LEASE_MS * 0.25) };
 }
 
 describe("a lease that is about to end", () => {
   it("is renewed by a request that does not wait for it", async () => {
-    const { place, send, ending, until, leftMs } = await world();
+    const { place, send, ending, until, leftMs } = await setup();
     expect(await send()).toBe(200);
     const gate = Promise.withResolvers<void>();
     place.before = () => gate.promise;
@@ -109,20 +108,20 @@ describe("a lease that is about to end", () => {
     expect(place.leases).toBe(2);
   });
 
-  it("is renewed once, however many come, and however long that takes", async () => {
-    const { place, crowd, send, ending } = await world();
+  it("is renewed once, however many requests come, and however long it takes", async () => {
+    const { place, burst, send, ending } = await setup();
     await send();
     const gate = Promise.withResolvers<void>();
     place.before = () => gate.promise;
     ending();
     const few = Array.from({ length: 5 }, () => undefined);
-    expect(await crowd(few)).toEqual({ leases: 1, told: [200] });
-    expect(await crowd(few)).toEqual({ leases: 0, told: [200] });
+    expect(await burst(few)).toEqual({ leases: 1, statuses: [200] });
+    expect(await burst(few)).toEqual({ leases: 0, statuses: [200] });
     gate.resolve();
   });
 
   it("is not renewed by a request that comes sooner, nor by itself", async () => {
-    const { place, send, until } = await world();
+    const { place, send, until } = await setup();
     await send();
     until(LEASE_MS * 0.5);
     expect(await send()).toBe(200);
@@ -131,7 +130,7 @@ describe("a lease that is about to end", () => {
   });
 
   it("serves on where it could not be renewed: that is logged, and not tried again before its end", async () => {
-    const { place, faults, send, ending, until } = await world();
+    const { place, faults, send, ending, until } = await setup();
     await send();
     place.before = () => {
       throw new Error("away");
@@ -147,15 +146,15 @@ describe("a lease that is about to end", () => {
   });
 
   it("is not renewed for a caller that is refused", async () => {
-    const { place, send, ending } = await world({ mode: "key" });
+    const { place, send, ending } = await setup({ mode: "key" });
     expect(await send()).toBe(401);
     ending();
     expect(await send()).toBe(401);
     expect(place.leases).toBe(1);
   });
 
-  it("brings what was withdrawn, and nobody is served by it after the answer", async () => {
-    const { place, send, ending, addKey, tenant, until } = await world({ mode: "key" });
+  it("brings withdrawals, which apply to every request after the answer", async () => {
+    const { place, send, ending, addKey, tenant, until } = await setup({ mode: "key" });
     const token = await addKey();
     expect(await send(token)).toBe(200);
     const policy = createRpcClient(tenant.stub, policyStore);
@@ -170,96 +169,96 @@ describe("a lease that is about to end", () => {
   });
 });
 
-describe("where many find a lease ended", () => {
+describe("many requests at the end of a lease", () => {
   it.each([0, 100, 600])("three ask at most, where the authority takes %s ms", async (ms) => {
-    const { place, send, crowd, until } = await world();
+    const { place, send, burst, until } = await setup();
     await send();
     until(0);
     place.before = () => scheduler.wait(ms);
-    const { leases, told } = await crowd();
-    expect(told).toEqual([200]);
+    const { leases, statuses } = await burst();
+    expect(statuses).toEqual([200]);
     expect(leases).toBeLessThanOrEqual(3);
   });
 
   it("fifty that wait for a lease which is never answered are served by one of their own", async () => {
-    const { place, send, crowd, at, mcp, tenant, until } = await world();
+    const { place, send, burst, at, mcp, tenant, until } = await setup();
     await send();
     until(0);
     place.before = (lease) => (lease === 2 ? new Promise(() => {}) : undefined);
     void sendTo(mcp, tenant.id, { message: LIST, at });
     await expect.poll(() => place.leases, { interval: 5 }).toBe(2);
-    expect(await crowd()).toEqual({ leases: 1, told: [200] });
+    expect(await burst()).toEqual({ leases: 1, statuses: [200] });
   });
 
-  it("three ask at most where the authority fails, and all are told to come again", async () => {
-    const { place, send, crowd, until } = await world();
+  it("ask three times at most if the tenant's object fails, and all get a Retry-After", async () => {
+    const { place, send, burst, until } = await setup();
     await send();
     until(0);
     place.before = async () => {
       await scheduler.wait(20);
       throw new Error("away");
     };
-    const { leases, told } = await crowd();
-    expect(told).toEqual([503]);
+    const { leases, statuses } = await burst();
+    expect(statuses).toEqual([503]);
     expect(leases).toBeLessThanOrEqual(3);
   });
 
   it("three ask at most where the tenant is gone, and all hear it", async () => {
-    const { place, send, crowd, until, tenant } = await world();
+    const { place, send, burst, until, tenant } = await setup();
     await send();
     until(0);
     await createRpcClient(tenant.stub, policyStore).close(peekPolicy(tenant.id)?.created ?? "");
     place.before = () => scheduler.wait(60);
-    const { leases, told } = await crowd();
-    expect(told.filter((status) => status !== 404 && status !== 401)).toEqual([]);
+    const { leases, statuses } = await burst();
+    expect(statuses.filter((status) => status !== 404 && status !== 401)).toEqual([]);
     expect(leases).toBeLessThanOrEqual(3);
   });
 
   it("three ask at most of those that bring keys which the isolate knew", async () => {
-    const { send, crowd, until, addKey } = await world({ mode: "key" });
+    const { send, burst, until, addKey } = await setup({ mode: "key" });
     const tokens = [await addKey(), await addKey(), await addKey(), await addKey(), await addKey()];
     for (const token of tokens) expect(await send(token)).toBe(200);
     until(0);
-    const { leases, told } = await crowd(Array.from({ length: 10 }, () => tokens).flat());
-    expect(told).toEqual([200]);
+    const { leases, statuses } = await burst(Array.from({ length: 10 }, () => tokens).flat());
+    expect(statuses).toEqual([200]);
     expect(leases).toBeLessThanOrEqual(3);
   });
 
-  it("each key is asked about where the policy changed meanwhile, and none is refused", async () => {
-    const { send, crowd, until, addKey } = await world({ mode: "key" });
+  it("look up each key if the policy changed meanwhile, and no key is refused", async () => {
+    const { send, burst, until, addKey } = await setup({ mode: "key" });
     const tokens = [await addKey(), await addKey(), await addKey(), await addKey(), await addKey()];
     for (const token of tokens) expect(await send(token)).toBe(200);
     await addKey();
     until(0);
-    const { leases, told } = await crowd(Array.from({ length: 10 }, () => tokens).flat());
-    expect(told).toEqual([200]);
+    const { leases, statuses } = await burst(Array.from({ length: 10 }, () => tokens).flat());
+    expect(statuses).toEqual([200]);
     expect(leases).toBeLessThanOrEqual(3 * tokens.length);
   });
 });
 
-describe("an isolate that does not know", () => {
+describe("an isolate without a lease", () => {
   it("the tenant asks three times at most for fifty requests", async () => {
-    const { place, crowd } = await world();
+    const { place, burst } = await setup();
     place.before = () => scheduler.wait(60);
-    const { leases, told } = await crowd();
-    expect(told).toEqual([200]);
+    const { leases, statuses } = await burst();
+    expect(statuses).toEqual([200]);
     expect(leases).toBeLessThanOrEqual(3);
   });
 
   it("a key asks three times at most for fifty requests with it", async () => {
-    const { place, crowd, send, addKey } = await world({ mode: "key" });
+    const { place, burst, send, addKey } = await setup({ mode: "key" });
     const [known, added] = [await addKey(), await addKey()];
     expect(await send(known)).toBe(200);
     place.before = () => scheduler.wait(60);
-    const { leases, told } = await crowd(Array.from({ length: REQUESTS }, () => added));
-    expect(told).toEqual([200]);
+    const { leases, statuses } = await burst(Array.from({ length: REQUESTS }, () => added));
+    expect(statuses).toEqual([200]);
     expect(leases).toBeLessThanOrEqual(3);
   });
 });
 
 describe("while the authority is away", () => {
-  it("a key and a session are told to come again, not that they are worth nothing", async () => {
-    const { place, send, addKey, tenant, mcp, at } = await world();
+  it("a key and a session get a Retry-After, not a refusal", async () => {
+    const { place, send, addKey, tenant, mcp, at } = await setup();
     const token = await addKey();
     const session = await sessionAt(mcp, tenant.id);
     expect(await send(token)).toBe(200);
@@ -273,8 +272,8 @@ describe("while the authority is away", () => {
     expect(answered.status).toBe(503);
   });
 
-  it("callers that are refused at the same moment are told to come back at different moments, within fifteen seconds", async () => {
-    const { place, mcp, tenant, at } = await world();
+  it("callers that are refused at the same moment get different Retry-Afters, within fifteen seconds", async () => {
+    const { place, mcp, tenant, at } = await setup();
     place.before = () => {
       throw new Error("away");
     };
@@ -290,25 +289,25 @@ describe("while the authority is away", () => {
   });
 });
 
-it("nobody is refused by a lease that ended while it was asked who calls", async () => {
+it("no request is refused because its lease ended during authentication", async () => {
   const { id } = await servedTenant({ mode: "open", maxStalenessMs: LEASE_MS, auth: { issuers: [] } });
-  let asked = 0;
+  let requestCount = 0;
   const who = async ({ principalResult }: { readonly principalResult: Principal | Failure }) => {
-    asked += 1;
-    if (asked > 1) return principalResult;
+    requestCount += 1;
+    if (requestCount > 1) return principalResult;
     ahead += (peekPolicy(id)?.validUntil ?? 0) - Date.now() + 1;
     return failure("unauthorized");
   };
   const slow: BuiltInFeature = { name: "slow", resolvePrincipal: who };
   const mcp = createWorker({ features: [slow] });
   expect((await sendTo(mcp, id, { message: LIST })).status).toBe(200);
-  expect(asked).toBe(2);
+  expect(requestCount).toBe(2);
 });
 
 it("callers are let in though the authority takes longer than its leases last", { timeout: 60_000 }, async () => {
-  const { place, crowd } = await world({ maxStalenessMs: 100 });
+  const { place, burst } = await setup({ maxStalenessMs: 100 });
   place.before = () => scheduler.wait(300);
-  const { told, leases } = await crowd(Array.from({ length: 50 }, () => undefined));
-  expect(told).toEqual([200]);
+  const { statuses, leases } = await burst(Array.from({ length: 50 }, () => undefined));
+  expect(statuses).toEqual([200]);
   expect(leases).toBeLessThan(20);
 });

@@ -1,5 +1,3 @@
-// What counts as held, for how long: until it is released, and where nobody is left to do that, for a while.
-
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { ResponseBudget } from "../../../src/gateway/guard/response-budget.ts";
 import { MESSAGE_MIN_RATE, RequestBody } from "../../../src/streams/request-body.ts";
@@ -49,7 +47,7 @@ it.each(Object.entries(HOLDERS))("%s counts for however long that takes", async 
   expect(MEMORY_BUDGET.total).toBe(before);
 });
 
-it("what was held by an invocation that is gone counts no more after a while", async () => {
+it("a reservation of an ended invocation expires after a while", async () => {
   const all = new MemoryBudget();
   const [gone, here] = [all.createReservation(), all.createReservation()];
   gone.resize(40 * MIB);
@@ -65,7 +63,7 @@ it("what was held by an invocation that is gone counts no more after a while", a
   expect(vi.getTimerCount()).toBe(0);
 });
 
-it("what is small has no timer", () => {
+it("a small reservation has no timer", () => {
   const share = new MemoryBudget().createReservation();
   share.resize(60_000);
   expect(vi.getTimerCount()).toBe(0);

@@ -1,5 +1,4 @@
-// What an isolate holds of its tenants was weighed when their documents came: the keys and ended sessions that it learned of
-// afterwards were not. Now each lease weighs what is held.
+// A cached tenant was weighed when its document came: keys and ended sessions of later leases did not count.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { GrantedLease } from "../../../src/tenants/object/policy-records.ts";

@@ -1,5 +1,3 @@
-// What an isolate holds of a tenant and for how long: the serving half of the lease rule, against real authorities.
-
 import { exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { DEFAULT_PLACEMENT } from "../../../src/tenants/directory/placement.ts";
@@ -71,7 +69,7 @@ function slow({ stub }: FreshTenant, between: () => Promise<void> | void): Tenan
 }
 
 describe("a snapshot", () => {
-  it("is valid from the moment it was asked for, however long the answer took", async () => {
+  it("is valid from its request on, however long the answer took", async () => {
     const tenant = await made();
     const stub = slow(tenant, () => {
       later(400);
@@ -110,7 +108,7 @@ describe("a snapshot", () => {
     expect((await take(tenant)).validUntil).toBe(NOW + 50);
   });
 
-  it("of a tenant that is absent is none, and what was held before is forgotten", async () => {
+  it("of an absent tenant does not exist, and an earlier one is dropped", async () => {
     const tenant = await made();
     await take(tenant);
     await policyOf(tenant).close("");
@@ -118,7 +116,7 @@ describe("a snapshot", () => {
     expect(peekPolicy(tenant.id)).toBeUndefined();
   });
 
-  it("of a tenant in code is there without anybody having made it", async () => {
+  it("of a tenant in code exists without a creation", async () => {
     const snapshot = await take(freshTenant(), { inCode: true });
     expect(snapshot).toMatchObject({ version: 1, seeded: false, policy: { document: {}, suspensions: [] } });
   });
@@ -133,7 +131,7 @@ describe("a snapshot", () => {
     expect(getFreshPolicy(tenant.id)).toBeUndefined();
   });
 
-  it("that is dropped is asked for whole again", async () => {
+  it("that is dropped is requested in full again", async () => {
     const tenant = await made({ title: "T" });
     await take(tenant);
     evictPolicy(tenant.id);
@@ -191,7 +189,7 @@ describe("a snapshot that is renewed", () => {
     expect(after.keys.size).toBe(0);
   });
 
-  describe("keeps what was made of catalogs", () => {
+  describe("keeps composed catalogs", () => {
     const TOOL = { kind: "tool", name: "add", note: "n" } as const;
     const PROFILES: TenantDocument = { profiles: { p: { tools: { deny: ["add"] } } } };
     const KEY_ROW = { id: "k1", hash: KEY.hash, name: "k", scopes: null, profile: null, expires: null };
@@ -300,7 +298,7 @@ describe("keys in a snapshot", () => {
     ]);
   });
 
-  it("are asked about again in each hour of the clock, so that the authority knows which are used", async () => {
+  it("are looked up again in each hour of the clock, so that the tenant's object knows which are used", async () => {
     const tenant = await made();
     const first = await take(tenant, { key: KEY });
     later(3_599_999);
@@ -333,7 +331,7 @@ describe("keys in a snapshot", () => {
     ]);
   });
 
-  it("are known together though each was asked for at the same time, just after the version changed", async () => {
+  it("are all cached if they are looked up together just after the version changed", async () => {
     const tenant = await made();
     await take(tenant);
     await write(tenant, { title: "another" });
@@ -346,16 +344,16 @@ describe("keys in a snapshot", () => {
 
   it("are never the authority's tokens: only a hash leaves the isolate", async () => {
     const tenant = await made();
-    const asked: unknown[] = [];
+    const requests: unknown[] = [];
     const stub: TenantStub = {
       call: (...called) => {
-        asked.push(called);
+        requests.push(called);
         return tenant.stub.call(...called);
       },
     };
     await take({ ...tenant, stub }, { key: KEY });
-    expect(JSON.stringify(asked)).toContain(KEY.hash);
-    expect(JSON.stringify(asked)).not.toContain(KEY.cacheKey);
+    expect(JSON.stringify(requests)).toContain(KEY.hash);
+    expect(JSON.stringify(requests)).not.toContain(KEY.cacheKey);
   });
 });
 
@@ -363,7 +361,7 @@ describe("the memory of an isolate", () => {
   /** A document costs two bytes a character: this one 2 MB, so that seventeen do not fit 32 MiB. */
   const LARGE: TenantDocument = { instructions: "x".repeat(1_000_000) };
 
-  it("drops what was used least recently, by bytes, and never the one that is asked for", async () => {
+  it("drops the least recently used tenants, by bytes, and never the requested one", async () => {
     const tenants: FreshTenant[] = [];
     for (let number = 0; number < 16; number += 1) tenants.push(await made(LARGE));
     for (const tenant of tenants) await take(tenant);

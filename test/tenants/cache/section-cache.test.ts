@@ -1,5 +1,3 @@
-// What an isolate holds of the lists of upstreams, of all tenants together: a budget of memory that tenants share.
-
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import type { GrantedLease } from "../../../src/tenants/object/policy-records.ts";
@@ -14,33 +12,33 @@ const LARGE = 2 * 1024 * 1024;
 const FIT = 7;
 
 interface Stored {
-  readonly kept: string;
+  readonly key: string;
   readonly hash: string;
 }
 
 let made = 0;
 
 /** A tenant with one section of this, or of so many bytes, in KV. */
-async function stored(bytes: number | string, kept = `tenant-${(made += 1)}@2026`): Promise<Stored> {
+async function stored(bytes: number | string, key = `tenant-${(made += 1)}@2026`): Promise<Stored> {
   const body = typeof bytes === "number" ? new Uint8Array(bytes).fill(made) : new TextEncoder().encode(bytes);
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", body));
   const hash = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  await env.BODIES.put(sectionKey(kept, hash), body);
-  return { kept, hash };
+  await env.BODIES.put(sectionKey(key, hash), body);
+  return { key, hash };
 }
 
-const isHeld = ({ kept, hash }: Stored) => getCachedSection(kept, hash) !== undefined;
+const isHeld = ({ key, hash }: Stored) => getCachedSection(key, hash) !== undefined;
 
-async function load({ kept, hash }: Stored): Promise<void> {
+async function load({ key, hash }: Stored): Promise<void> {
   const place = {
-    storageKey: kept,
+    storageKey: key,
     bodies: env.BODIES,
     sections: (): RpcClient<SectionMethods> => expect.unreachable("it is in KV"),
   };
   expect(await loadSection(place, hash)).toMatchObject({ hash });
 }
 
-test("more tenants in turn than fit find theirs some of the time, and as many are held as fit", async () => {
+test("more tenants in turn than fit hit the cache some of the time, and the cache stays full", async () => {
   const tenants: Stored[] = [];
   for (let at = 0; at < FIT + 2; at += 1) tenants.push(await stored(LARGE));
   for (const tenant of tenants) await load(tenant);
@@ -73,7 +71,7 @@ test("large tenants make room for each other rather than have small ones do so",
   expect(small.filter(isHeld).length).toBeGreaterThan(40);
 });
 
-test("one tenant may hold more than all others leave it, and goes when another one comes", async () => {
+test("one tenant may use more than its share, and is evicted when another one comes", async () => {
   const kept = "largest@2026";
   const sections: Stored[] = [];
   for (let at = 0; at < FIT + 2; at += 1) {
@@ -86,7 +84,7 @@ test("one tenant may hold more than all others leave it, and goes when another o
   expect(sections.some(isHeld)).toBe(false);
 });
 
-test("what was made of sections goes with them", async () => {
+test("values computed from sections are evicted with them", async () => {
   const granted: GrantedLease = {
     state: "granted",
     version: 1,
@@ -107,7 +105,7 @@ test("what was made of sections goes with them", async () => {
   expect(peekPolicy("listed")?.catalogMemo.size).toBe(0);
 });
 
-test("a section whose place another one took is let go", async () => {
+test("an evicted section is released", async () => {
   const kept = "changed@2026";
   const [before, now] = [await stored(1024, kept), await stored(2048, kept)];
   await load(before);

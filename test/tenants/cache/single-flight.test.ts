@@ -1,4 +1,4 @@
-// Calls that several wait for, in one isolate. What one invocation's end does to the others is in test/e2e/object-away.test.ts.
+// What the end of one invocation does to the others is in test/e2e/object-away.test.ts.
 
 import { describe, expect, it } from "vitest";
 import { SingleFlight } from "../../../src/tenants/cache/single-flight.ts";
@@ -17,7 +17,7 @@ function counted() {
 const FIFTY = Array.from({ length: 50 });
 const never = () => new Promise<string>(() => {});
 
-describe("a caller that needs what is being asked for", () => {
+describe("a caller that can share a running call", () => {
   it("shares the call under way, and its answer", async () => {
     const flight = new SingleFlight<string>();
     const { calls, call } = counted();
@@ -39,7 +39,7 @@ describe("a caller that needs what is being asked for", () => {
     expect([await next, calls.length]).toEqual(["two", 2]);
   });
 
-  it("calls itself where no answer comes, once for all who wait", async () => {
+  it("makes its own call if no answer comes, once for all waiters", async () => {
     const flight = new SingleFlight<string>();
     void flight.run(never);
     let calls = 0;
@@ -54,7 +54,7 @@ describe("a caller that needs what is being asked for", () => {
     expect(flight.isRunning).toBe(false);
   });
 
-  it("is answered by whoever called later, where its own call brings no answer", async () => {
+  it("gets the answer of a later call, if its own call brings none", async () => {
     const flight = new SingleFlight<string>();
     const first = flight.run(never);
     const later = flight.run(async () => "two");
@@ -71,7 +71,7 @@ describe("a caller that needs what is being asked for", () => {
   });
 });
 
-describe("a caller that needs a call which begins from now on", () => {
+describe("a caller that needs a call of its own time or later", () => {
   it("waits for the one under way, and shares the next", async () => {
     const flight = new SingleFlight<string>();
     const { calls, call } = counted();
@@ -85,7 +85,7 @@ describe("a caller that needs a call which begins from now on", () => {
     expect(calls).toHaveLength(2);
   });
 
-  it("is not told of the failure of the one under way", async () => {
+  it("does not get the failure of the running call", async () => {
     const flight = new SingleFlight<string>();
     const { calls, call } = counted();
     const before = flight.run(call).catch(String);
@@ -94,7 +94,7 @@ describe("a caller that needs a call which begins from now on", () => {
     expect([await before, await next]).toEqual(["Error: away", "two"]);
   });
 
-  it("calls at once where nobody does, and soon where the one under way never ends", async () => {
+  it("calls at once if no call runs, and soon if the running one never ends", async () => {
     const flight = new SingleFlight<string>();
     expect(await flight.runNext(async () => "one")).toBe("one");
     void flight.run(never);

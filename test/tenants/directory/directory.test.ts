@@ -1,5 +1,3 @@
-// Which names are tenants: what the directory says, what an isolate remembers of it, and for how long.
-
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { DirectoryRef } from "../../../src/tenants/directory/directory-object.ts";
@@ -38,7 +36,7 @@ describe("the directory", () => {
     });
   });
 
-  it("hears of a tenant nothing that is said of another of its name", async () => {
+  it("ignores updates of an earlier tenant of the same name", async () => {
     const first = await directoryOf(env, "again").add("again", ANYWHERE);
     await directoryOf(env, "again.example").claimHostname("again.example", first);
     await directoryOf(env, first.id).remove(first);
@@ -121,14 +119,14 @@ describe("an isolate", () => {
     expect((await lookupTenant(env, "here")).entry).toMatchObject({ id: "here" });
   });
 
-  it("takes a tenant that is being deleted for none", async () => {
+  it("treats a tenant during its deletion as unknown", async () => {
     const leaving = await directoryOf(env, "leaving").add("leaving", ANYWHERE);
     expect((await lookupTenant(env, "leaving")).entry).not.toBeNull();
     await directoryOf(env, leaving.id).markDeleting(leaving);
     expect((await lookupTenant(env, "leaving")).entry).toBeNull();
   });
 
-  it("remembers whose a hostname is, or that it is nobody's, for a moment", async () => {
+  it("caches the tenant of a hostname, or that it has none, for a moment", async () => {
     expect(await tenantOfHostname(env, "b.example")).toBeNull();
     await directoryOf(env, "b.example").claimHostname("b.example", inCode("one"));
     expect(await tenantOfHostname(env, "b.example")).toBeNull();

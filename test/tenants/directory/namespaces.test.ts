@@ -1,5 +1,3 @@
-// Where the namespaces of the Worker's objects come from: of what it exports, where its configuration binds nothing.
-
 import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
@@ -15,12 +13,12 @@ it("the Worker's exports give the objects of each class, in a request and in an 
 });
 
 it("a binding with the name of the class goes first", async () => {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const TenantObject = new Proxy(exports.TenantObject, {
     get: (target, member) => {
       if (member !== "getByName") return Reflect.get(target, member) as unknown;
       return (name: string) => {
-        asked.push(name);
+        requests.push(name);
         return target.getByName(name);
       };
     },
@@ -38,5 +36,5 @@ it("a binding with the name of the class goes first", async () => {
     createExecutionContext(),
   );
   expect(response.status).toBe(200);
-  expect(asked).toContain("elsewhere");
+  expect(requests).toContain("elsewhere");
 });

@@ -1,5 +1,5 @@
-// A tenant that is deleted and made again in another jurisdiction, while an isolate holds where the one before it was, or KV
-// says so. This platform has no jurisdictions: here each is other objects, told apart by their names, behind the same calls.
+// The local platform has no jurisdictions: here each one is another set of objects, told apart by their names, behind
+// the same calls.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
@@ -44,14 +44,14 @@ const world = {
   DirectoryObject: placed("DirectoryObject", exports.DirectoryObject),
 } as unknown as Env;
 
-interface Asked {
+interface SentRequest {
   readonly status: number;
   readonly text: string;
   readonly calls: readonly string[];
 }
 
 /** What the isolate does for one request; `DirectoryObject names-3` as `DirectoryObject`. */
-async function ask(tenant: string, method = "ping", key?: string): Promise<Asked> {
+async function ask(tenant: string, method = "ping", key?: string): Promise<SentRequest> {
   calls = [];
   const authorization = key === undefined ? {} : { authorization: `Bearer ${key}` };
   const headers = { "content-type": "application/json", ...authorization };
@@ -136,7 +136,7 @@ describe.each([
     expect(peekPolicy(id)).toMatchObject({ created: made.created, placement: { jurisdiction: after } });
   });
 
-  it("has its content where it is, and none of the one before it", async () => {
+  it("has its content in its own place, and none of the one before it", async () => {
     const id = nameOf("stored");
     const old = await make(id, before);
     expect((await ask(id, "resources/list")).calls.at(-1)).toContain(storageKey(id, old.created));
@@ -166,7 +166,7 @@ describe.each([
     expect(await ask(id, "ping", second.token)).toMatchObject({ status: 200 });
   });
 
-  it("is nobody's while there is none, and is found again then", async () => {
+  it("is unknown while there is none, and is found again then", async () => {
     const id = nameOf("between");
     const old = await make(id, before);
     expect(await ask(id)).toMatchObject({ status: 200 });

@@ -1,5 +1,5 @@
-// Where a tenant was placed is where it is looked for, by operators and callers alike. This platform has regions, which
-// cannot be seen from inside, and no jurisdictions: asking for one fails, and so shows that it was asked for.
+// The local platform has regions, which cannot be seen from inside, and no jurisdictions: asking for one fails, which
+// shows that it was asked for.
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";

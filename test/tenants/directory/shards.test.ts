@@ -1,5 +1,3 @@
-// The directory is shared among objects: what KV is told of its names, and that it is told until it has arrived.
-
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
@@ -21,7 +19,7 @@ describe("a placement", () => {
     expect((await lookupPlacedTenant({ ...env, DirectoryObject: nobody }, "placed-one")).entry).toEqual(placement);
   });
 
-  it("is not needed: the directory is asked where KV has none, fails, or does not answer", async () => {
+  it("is looked up in the directory if KV has none, fails, or does not answer", async () => {
     const entry = await directoryOf(env, "unplaced").add("unplaced", ANYWHERE);
     const getters = [async () => null, async () => Promise.reject(new Error("KV")), () => new Promise<null>(() => {})];
     for (const get of getters) {

@@ -1,5 +1,3 @@
-// What a name costs that is no tenant's, and one that was a moment ago: calls to objects, and what is stored for it.
-
 import { createExecutionContext, runInDurableObject, waitOnExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -95,7 +93,7 @@ function rowsOf(sql: SqlStorage): Record<string, number> {
 
 const keysOf = async (bodies: KVNamespace) => (await bodies.list()).keys.map(({ name }) => name);
 
-describe("a thousand names of nobody from one address", () => {
+describe("a thousand unknown names from one address", () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ["Date"], now: NOW });
   });
@@ -128,8 +126,8 @@ describe("a thousand names of nobody from one address", () => {
   });
 });
 
-describe("the object of a tenant that nobody made", () => {
-  it("stores nothing for whoever asks, and has tables when there is a tenant", async () => {
+describe("the object of a tenant that does not exist", () => {
+  it("stores nothing for requests, and has tables when there is a tenant", async () => {
     // A name is unknown for two seconds, however slow the machine is.
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
     const id = "never-made";
@@ -147,7 +145,7 @@ describe("the object of a tenant that nobody made", () => {
     expect(await tablesIn(exports.TenantObject.getByName(id))).toContain("tenant");
   });
 
-  it("answers an author who tells that it has changed, and stores nothing", async () => {
+  it("answers an author's change notice, and stores nothing", async () => {
     const { tenant } = open;
     await tenant(counted, "never-changed").invalidate();
     expect(await tablesIn(exports.TenantObject.getByName("never-changed"))).toEqual([]);
@@ -155,7 +153,7 @@ describe("the object of a tenant that nobody made", () => {
 });
 
 describe("a tenant that was just made", () => {
-  it("is served though KV still says that there is none", async () => {
+  it("is served although KV still says that it does not exist", async () => {
     await ask("POST", "/tenants", { json: { id: "just-made", document: { mode: "open" } } });
     const BODIES = new Proxy(env.BODIES, {
       get: (target, member) =>
@@ -212,7 +210,7 @@ it("a hostname is not asked about while the isolate has a lease of the tenant wh
   expect(await come()).toEqual(["DirectoryObject", "TenantObject"]);
 });
 
-describe.each(["2025-11-25", "2026-07-28"])("an object that has too much to do, in %s", (revision) => {
+describe.each(["2025-11-25", "2026-07-28"])("an overloaded object, in %s", (revision) => {
   it.each(["overloaded", "retryable"])(
     "is 503 with Retry-After, in the directory or the authority: %s",
     async (what) => {

@@ -1,5 +1,3 @@
-// Whose a hostname is: the Worker's own stay so, whatever the directory says of them.
-
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { tenantOfHost } from "../../../src/endpoint/find-tenant.ts";

@@ -1,5 +1,4 @@
-// Profiles, scopes and the mode that an author writes in code are held against the rules of documents: what the one refuses, the
-// other does, and the longest that the one takes, the other takes.
+// Profiles, scopes and mode in code follow the rules of documents.
 
 import { describe, expect, it } from "vitest";
 import { Document } from "../../../src/admin/contract.ts";

@@ -1,5 +1,3 @@
-// Which names a change takes off the lists, and what becomes of them.
-
 import { describe, expect, it } from "vitest";
 import { findDeprecatedNames, type CatalogNames } from "../../../src/tenants/document/deprecation.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";

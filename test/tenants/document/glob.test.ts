@@ -1,5 +1,3 @@
-// Patterns over names: what `*` and `?` stand for, that nothing else means anything, and that no pattern takes long.
-
 import { describe, expect, it } from "vitest";
 import * as fc from "fast-check";
 import { globMatches, matchesAny } from "../../../src/tenants/document/glob.ts";
@@ -54,7 +52,7 @@ describe("a pattern", () => {
     );
   });
 
-  it("of many stars on a long name comes to an end", () => {
+  it("of many stars on a long name terminates", () => {
     expect(globMatches(`${"*a".repeat(127)}b`, "a".repeat(2048))).toBe(false);
     expect(globMatches("*a".repeat(127), "a".repeat(2048))).toBe(true);
   });

@@ -1,5 +1,3 @@
-// Tenants are declared in code: which ids may stand in a URL, and which names a pattern covers.
-
 import { describe, expect, it } from "vitest";
 import { defineTenants } from "../../../src/tenants/document/tenant-definition.ts";
 import { matchesAny } from "../../../src/tenants/document/glob.ts";
@@ -32,7 +30,7 @@ describe("defineTenants", () => {
     expect(tenants.get("quick")?.maxStalenessMs).toBe(50);
   });
 
-  it("knows nobody else", () => {
+  it("has no other tenants", () => {
     const tenants = defineTenants({ acme: {} });
     expect(tenants.get("constructor")).toBeUndefined();
     expect(tenants.get("ACME")).toBeUndefined();

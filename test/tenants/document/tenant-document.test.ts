@@ -1,5 +1,3 @@
-// How documents lie on top of each other, and what differs between two.
-
 import { describe, expect, it } from "vitest";
 import {
   diffDocuments,
@@ -74,7 +72,7 @@ describe("documents on top of each other", () => {
   });
 });
 
-describe("what differs", () => {
+describe("the difference of two documents", () => {
   it.each<[string, unknown, unknown, unknown[]]>([
     ["nothing", { a: { b: 1 } }, { a: { b: 1 } }, []],
     ["a value", { title: "a" }, { title: "b" }, [{ path: "title", before: "a", after: "b" }]],
@@ -101,7 +99,7 @@ describe("what differs", () => {
   });
 });
 
-it("a renaming is one that somebody wrote", () => {
+it("a renaming is explicit", () => {
   expect(renamingOf({ rename: { add: { name: "sum" } } }, "add")).toEqual({ name: "sum" });
   for (const name of ["greet", "constructor", "__proto__", "toString"]) {
     expect(renamingOf({ rename: { add: {} } }, name)).toBeUndefined();

@@ -1,5 +1,3 @@
-// The one rule of what is visible: that deciding and explaining agree, and what each part of the rule can do alone.
-
 import { describe, expect, it } from "vitest";
 import * as fc from "fast-check";
 import type { Patterns, ScopeDocument, TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
@@ -33,7 +31,7 @@ describe("the setting of a tool", () => {
     expect(settingOf({ tools }, tool)?.by).toBe(by);
   });
 
-  it("is none where no name and no pattern fits", () => {
+  it("does not exist if no name and no pattern fits", () => {
     expect(settingOf({ tools: { add: {} } }, "constructor")).toBeUndefined();
     expect(settingOf({}, "add")).toBeUndefined();
   });
@@ -70,8 +68,8 @@ describe("visible", () => {
     ["not with a scope of another kind", {}, { ...NOBODY, scopes: [{ tools: ["x"] }] }, "resources", false],
     ["with one scope of several", {}, { ...NOBODY, scopes: [{}, { tools: ["x"] }] }, "tools", true],
   ])("is something %s", (...row) => {
-    const [, document, eyes, kind, expected] = row;
-    expect(isVisible(document, eyes, kind, "x")).toBe(expected);
+    const [, document, filter, kind, expected] = row;
+    expect(isVisible(document, filter, kind, "x")).toBe(expected);
   });
 
   it("is what the explanation says", () => {
@@ -81,7 +79,7 @@ describe("visible", () => {
       Object.fromEntries(Object.entries(thing).filter(([, value]) => value !== undefined));
     const patterns = fc.record({ allow: list, deny: list }).map((made) => defined(made) as Patterns);
     const scope = fc.record({ tools: list, resources: list }).map((made) => defined(made) as ScopeDocument);
-    const eyes = fc.record({
+    const filter = fc.record({
       profile: fc.option(fc.record({ tools: patterns, resources: patterns }), { nil: undefined }),
       scopes: fc.option(fc.array(scope, { maxLength: 3 }), { nil: undefined }),
     });
@@ -90,7 +88,7 @@ describe("visible", () => {
     fc.assert(
       fc.property(
         document,
-        eyes,
+        filter,
         fc.constantFrom<Kind>("tools", "prompts", "resources"),
         name,
         (of, by, kind, what) => {

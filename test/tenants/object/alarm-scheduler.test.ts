@@ -1,5 +1,3 @@
-// The one alarm of an object, from the first moment of an instance on: the earliest wish stands.
-
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
 import { createAlarmScheduler } from "../../../src/tenants/object/alarm-scheduler.ts";

@@ -1,5 +1,3 @@
-// The audit log: what is kept of an entry, and reading it page by page.
-
 import { describe, expect, it } from "vitest";
 import {
   AUDIT_BYTES,
@@ -144,7 +142,7 @@ const bytesOf = (sql: SqlStorage) =>
   sql.exec<{ bytes: number }>("SELECT sum(octet_length(before) + octet_length(after)) AS bytes FROM audit").one().bytes;
 const daysAfter = (days: number) => NOW + days * DAY;
 
-describe("what is kept", () => {
+describe("retention", () => {
   it("ends with its days, and the oldest entry that is left says how many went, from when to when", async () => {
     await onBench(policyStore, ({ sql }) => {
       writeAt(sql, [0, 1, 2, AUDIT_DAYS + 1.5].map(daysAfter));

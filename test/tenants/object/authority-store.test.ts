@@ -1,5 +1,3 @@
-// What only a tenant's one authority decides: its keys and their turn, who claimed what, whether it was seeded.
-
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { seal, unseal } from "../../../src/auth/seal.ts";
@@ -33,7 +31,7 @@ describe("the key ring", () => {
     });
   });
 
-  it("lets a new key open before it seals, so that no isolate meets a key that it does not know", async () => {
+  it("publishes a new key before it seals, so that every isolate can open what it seals", async () => {
     await onBench(authorityStore, ({ methods, clock }) => {
       const [old] = methods.state().ring;
       clock.now += KEY_LIFETIME_MS + 1;
@@ -108,7 +106,7 @@ describe("claim", () => {
     expect(claims.filter(({ state }) => state === "unknown")).toHaveLength(19);
   });
 
-  it("tells the outcome once it is settled", async () => {
+  it("returns the outcome once it is settled", async () => {
     await onBench(authorityStore, ({ methods, clock }) => {
       const claim = () => methods.claim("nonce", "pay", clock.now + 1000);
       expect(claim()).toEqual({ state: "claimed" });

@@ -1,5 +1,3 @@
-// The list of blocks in a tenant's object: replaced whole by a newer version, enforced by the tenant's own leases.
-
 import { expect, describe, it } from "vitest";
 import type { BlockList } from "../../../src/tenants/object/policy-records.ts";
 import type { PolicyMethods } from "../../../src/tenants/object/policy-rpc.ts";
@@ -39,7 +37,7 @@ describe("the blocks of a tenant", () => {
     });
   });
 
-  it("raise the revision where something else is blocked, and not where they are said again", async () => {
+  it("raise the revision if they changed, and not if they are sent again", async () => {
     await onBench(policyStore, ({ methods }) => {
       methods.create({ created: "c", own: {}, effective: {}, actor: ANN, action: "create" });
       methods.takeBlocks(listOf(1, "add"), "c");
@@ -64,7 +62,7 @@ describe("the blocks of a tenant", () => {
     });
   });
 
-  it("that came before the tenant was made stay where its making brings older ones", async () => {
+  it("that arrived before the tenant's creation stay if the creation brings older ones", async () => {
     await onBench(policyStore, ({ methods }) => {
       methods.takeBlocks(listOf(7, "add"), "c");
       const birth = { created: "c", own: {}, effective: {}, actor: ANN, action: "create" };
@@ -73,7 +71,7 @@ describe("the blocks of a tenant", () => {
     });
   });
 
-  it("come to no tenant that has ended, and to the next one of its name", async () => {
+  it("do not apply to a deleted tenant, and apply to the next one of its name", async () => {
     const { id } = await servedTenant();
     const [created = ""] = (await rowsOf(tenantOf(id), "SELECT created FROM tenant")).map((row) =>
       String(row["created"]),

@@ -1,6 +1,3 @@
-// What the announcer promises: after the last commit every hub hears of it at least once, whatever failed on the way;
-// nothing before it is in force, and nothing at all while nobody listens.
-
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { ChangeMethods } from "../../../src/tenants/object/change-rpc.ts";
 import { createChangeDomain } from "../../../src/tenants/object/change-store.ts";
@@ -31,8 +28,8 @@ function announcing(
 const event = (about: Partial<ChangeEvent>) => changeEvent({ log: "definitions", ...about });
 
 const RETRY_MS = 1000;
-describe("while nobody listens", () => {
-  it("sends nothing, and remembers what changed for whoever comes", async () => {
+describe("without listeners", () => {
+  it("sends nothing, and records changes for the next listener", async () => {
     await announcing(async ({ methods, log, ways, wakes }) => {
       log.updated("note:a", true);
       log.announced(["tools"]);
@@ -43,7 +40,7 @@ describe("while nobody listens", () => {
     });
   });
 
-  it("records what comes into force at its time, and still sends nothing", async () => {
+  it("records a scheduled change at its time, and still sends nothing", async () => {
     await announcing(async ({ methods, log, ways, clock, ring }) => {
       log.policy(2, clock.now + 500);
       clock.now += 500;
@@ -53,7 +50,7 @@ describe("while nobody listens", () => {
     });
   });
 
-  it("stops sending when a hub says that nobody is there, and begins again with the next who comes", async () => {
+  it("stops sending when a hub reports no listener, and starts again with the next one", async () => {
     await announcing(async ({ methods, log, ways, tenant }) => {
       methods.listen(null);
       log.updated("note:a", false);
@@ -68,7 +65,7 @@ describe("while nobody listens", () => {
     });
   });
 
-  it("does not forget who came while the hub was saying that nobody is there", async () => {
+  it("keeps a listener who came while the hub reported none", async () => {
     await announcing(async ({ methods, log, ways, tenant }) => {
       methods.listen(null);
       const release = ways.hold();
@@ -182,7 +179,7 @@ describe("a sending that failed", () => {
     });
   });
 
-  it("to one of several hubs is repeated to all, and every one of them hears everything", async () => {
+  it("to one of several hubs is repeated to all, and every hub gets everything", async () => {
     const shards = 3;
     await announcing(
       async ({ methods, log, ways, tenant, ring }) => {
@@ -246,7 +243,7 @@ describe("a sending that failed", () => {
     );
   });
 
-  it("for so long that not all is told apart any more shows every stream that it missed something", async () => {
+  it("for longer than the change record shows every stream that it missed something", async () => {
     await announcing(async ({ methods, log, ways, tenant, ring }) => {
       const listener = await listenAt(tenant.id);
       const { version: known } = methods.listen(null);
@@ -255,8 +252,8 @@ describe("a sending that failed", () => {
       await methods.flush();
       ways.cut.clear();
       await ring();
-      const told = (await listener.next()) as ChangeEvent;
-      expect(told.after).toBeGreaterThan(known);
+      const change = (await listener.next()) as ChangeEvent;
+      expect(change.after).toBeGreaterThan(known);
       expect(methods.listen(known).all).toBe(true);
       log.updated("note:on", false);
       expect(await listener.next()).toEqual(event({ version: 12_001, after: 12_000, updated: ["note:on"] }));
@@ -265,7 +262,7 @@ describe("a sending that failed", () => {
 });
 
 describe("a change of policy", () => {
-  it("is checked at once and told when it is in force, not before", async () => {
+  it("is checked at once and announced when it is in force, not before", async () => {
     await announcing(async ({ methods, log, ways, tenant, clock, wakes, ring }) => {
       const listener = await listenAt(tenant.id);
       methods.listen(null);
@@ -286,7 +283,7 @@ describe("a change of policy", () => {
     });
   });
 
-  it("that is in force at once is told and checked at once", async () => {
+  it("that is in force at once is announced and checked at once", async () => {
     await announcing(async ({ methods, log, tenant, clock, wakes }) => {
       const listener = await listenAt(tenant.id);
       methods.listen(null);
@@ -318,7 +315,7 @@ describe("a change of policy", () => {
     });
   });
 
-  it("is told by the instance that is there when it comes into force", async () => {
+  it("is announced by the instance that runs when it comes into force", async () => {
     const tenant = freshTenant();
     let effectiveAt = 0;
     await announcing(
@@ -342,7 +339,7 @@ describe("a change of policy", () => {
     );
   });
 
-  it("ends the streams of whom it withdraws, also when the first try to say so failed", async () => {
+  it("ends the streams of withdrawn principals, also if the first try failed", async () => {
     await announcing(async ({ methods, log, ways, tenant, clock, ring }) => {
       const ann = await listenAt(tenant.id, { principal: "ann" });
       const bob = await listenAt(tenant.id, { principal: "bob" });

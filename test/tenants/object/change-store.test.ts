@@ -1,5 +1,3 @@
-// The record of what changed: what differs since any version, bounded in rows, and sent on by the tenant's real object.
-
 import { evictDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -31,7 +29,7 @@ function recorded(work: (bench: Bench<ChangeMethods>, log: ReturnType<typeof cre
   });
 }
 
-describe("what differs", () => {
+describe("the recorded changes", () => {
   it("is nothing since now, and all that came since a version", async () => {
     await recorded(({ methods }, log) => {
       expect(methods.listen(null)).toEqual(changes({}));
@@ -47,7 +45,7 @@ describe("what differs", () => {
     });
   });
 
-  it("names a thing once that changed again and again, to everybody who knows an older version of it", async () => {
+  it("name an item once that changed repeatedly, for every older version", async () => {
     await recorded(({ methods }, log) => {
       for (const name of ["a", "b", "a", "a"]) log.updated(`note:${name}`, false);
       expect(methods.listen(0)).toEqual(changes({ version: 4, updated: ["note:b", "note:a"] }));
@@ -55,19 +53,19 @@ describe("what differs", () => {
     });
   });
 
-  it("may be anything for whoever was away for too long, and the record does not grow for them", async () => {
+  it("are unknown after a long absence, and the record does not grow for it", async () => {
     await recorded(({ methods, sql }, log) => {
       for (let at = 1; at <= 25_000; at += 1) log.updated(`note:${at}`, false);
-      const { kept } = sql.exec<{ kept: number }>("SELECT count(*) AS kept FROM changes").one();
-      expect(kept).toBeGreaterThanOrEqual(10_000);
-      expect(kept).toBeLessThanOrEqual(11_000);
+      const { kept: count } = sql.exec<{ kept: number }>("SELECT count(*) AS kept FROM changes").one();
+      expect(count).toBeGreaterThanOrEqual(10_000);
+      expect(count).toBeLessThanOrEqual(11_000);
       expect(methods.listen(14_999)).toMatchObject({ version: 25_000, all: true });
       expect(methods.listen(15_000)).toMatchObject({ all: false, updated: { length: 10_000 } });
       expect(methods.listen(24_999)).toEqual(changes({ version: 25_000, updated: ["note:25000"] }));
     });
   });
 
-  it("is told apart for ever where little changes often", async () => {
+  it("are complete without a limit if few items change often", async () => {
     await recorded(({ methods, sql }, log) => {
       for (let at = 1; at <= 12_000; at += 1) log.updated(`note:${at % 3}`, false);
       expect(sql.exec("SELECT 1 FROM changes").toArray()).toHaveLength(3);
@@ -75,7 +73,7 @@ describe("what differs", () => {
     });
   });
 
-  it("may be anything for whoever knows a version that there never was", async () => {
+  it("are unknown for a version that never existed", async () => {
     await recorded(({ methods }, log) => {
       log.updated("note:a", false);
       expect(methods.listen(7)).toEqual(changes({ version: 1, all: true }));
@@ -84,7 +82,7 @@ describe("what differs", () => {
 });
 
 describe("a tenant's object", () => {
-  it("tells its hub what was written, what a tool announced and what was forbidden", async () => {
+  it("sends its hub writes, announcements of tools and withdrawals", async () => {
     const tenant = freshTenant();
     const listener = await listenAt(tenant.id);
     const methods = createChangeClient(tenant.stub);
@@ -108,7 +106,7 @@ describe("a tenant's object", () => {
     expect(await listener.ended).toBe(4001);
   });
 
-  it("counts on after an eviction, and still knows that somebody listens", async () => {
+  it("keeps its version and its listeners after an eviction", async () => {
     const tenant = freshTenant();
     const listener = await listenAt(tenant.id);
     await createChangeClient(tenant.stub).listen(null);
@@ -120,7 +118,7 @@ describe("a tenant's object", () => {
     expect(await listener.next()).toMatchObject({ version: 2, after: 1 });
   });
 
-  it("does not say that all streams were told while a hub that was reset expects some back", async () => {
+  it("does not report all streams as notified while a reset hub expects some back", async () => {
     const tenant = freshTenant();
     await listenAt(tenant.id);
     const log = createChangeClient(tenant.stub);

@@ -1,5 +1,3 @@
-// The end of an object: closed, erased, remembered for a while, and then nothing at all.
-
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { afterEach, expect, it, vi } from "vitest";
 import { TOMBSTONE_MS, createDeletionState } from "../../../src/tenants/object/deletion-state.ts";
@@ -27,7 +25,7 @@ function onStorage(
   );
 }
 
-it("an object is open until somebody closes it, and stays so over a restart", async () => {
+it("an object is open until it is closed, and stays closed over a restart", async () => {
   await onStorage((closure, again) => {
     expect([closure.isClosed(), again().isClosed()]).toEqual([false, false]);
     closure.close(CREATED);

@@ -1,5 +1,3 @@
-// Which sessions were ended: kept until their ids expire, given out from a cursor on, and bounded.
-
 import { describe, expect, it } from "vitest";
 import {
   endedSince,
@@ -19,7 +17,7 @@ function endMany({ methods, clock }: Bench<EndedSessionMethods>, from: number, t
 }
 
 describe("a session that was ended", () => {
-  it("is known until its id expires, and then forgotten by the alarm that it asked for", async () => {
+  it("is stored until its id expires, and then deleted by its alarm", async () => {
     await onEnded(async ({ methods, open, clock, wakes, sql }) => {
       const [soon, later] = [clock.now + 1000, clock.now + 2000];
       methods.endSession("a", soon);
@@ -35,7 +33,7 @@ describe("a session that was ended", () => {
     });
   });
 
-  it("has its object told where it is ended again, for the answer to the first time may be lost", async () => {
+  it("notifies its object again if it is ended again: the first answer may be lost", async () => {
     await onEnded(({ methods, clock }) => {
       const end = () => methods.endSession("a", clock.now + 1000);
       expect([end(), end()]).toEqual([false, true]);
@@ -51,7 +49,7 @@ describe("a session that was ended", () => {
 });
 
 describe("from a cursor on", () => {
-  it("everybody is told everything once, and then only what is new", async () => {
+  it("a lease gets everything once, and then only new entries", async () => {
     await onEnded((bench) => {
       const { sql, clock } = bench;
       expect(endedSince(sql, null)).toEqual({ cursor: 0, nonces: [], since: 0 });
@@ -78,7 +76,7 @@ describe("from a cursor on", () => {
     });
   });
 
-  it("nobody misses one that came after others were forgotten", async () => {
+  it("a lease misses no entry that came after others expired", async () => {
     await onEnded(async (bench) => {
       const { sql, clock, open, methods } = bench;
       endMany(bench, 1, 3, clock.now + 10);

@@ -1,4 +1,4 @@
-// A domain whose alarm called somebody who never answers: it is rung again some minutes later, in the same instance.
+// A domain's alarm called something that never answers: it runs again minutes later, in the same instance.
 
 import { runInDurableObject } from "cloudflare:test";
 import { expect, it, onTestFinished, vi } from "vitest";
@@ -8,7 +8,7 @@ import { tenantOf } from "../../support/workerd/tenant.ts";
 
 const MINUTES_MS = 6 * 60_000;
 
-it("an alarm tells the directory again what it never answered", async () => {
+it("an alarm repeats an update that the directory never answered", async () => {
   const id = await newTenant();
   const never = Promise.withResolvers<void>();
   onTestFinished(() => never.resolve());

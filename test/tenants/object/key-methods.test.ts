@@ -1,5 +1,3 @@
-// API keys as the tenant's object keeps them: what a lease says of one, how it ends, and what the audit log tells.
-
 import { describe, expect, it } from "vitest";
 import type { KeyInsert } from "../../../src/tenants/object/key-methods.ts";
 import type { PolicyMethods } from "../../../src/tenants/object/policy-rpc.ts";
@@ -45,7 +43,7 @@ describe("a key", () => {
     });
   });
 
-  it("is in force at once, and tells leases that there is something new", async () => {
+  it("is in force at once, and changes the version of leases", async () => {
     await made(({ methods }) => {
       grantOf(methods, "hash of k1");
       expect(methods.addKey(keyOf(), ANN)).toMatchObject({ state: "written", revision: 2, leftMs: 0 });
@@ -147,7 +145,7 @@ describe("rotation", () => {
     });
   });
 
-  it("with itself is refused of a key that was suspended since whoever has it was let in", async () => {
+  it("with itself is refused for a key that was suspended since its request was authorized", async () => {
     await made(({ methods, clock }) => {
       methods.addKey(keyOf(), ANN);
       clock.now += 10;
@@ -159,7 +157,7 @@ describe("rotation", () => {
     });
   });
 
-  it("of a key that is not there makes none", async () => {
+  it("of an unknown key creates no key", async () => {
     await made(({ methods }) => {
       expect(methods.rotateKey({ old: "k1", key: { id: "k2", hash: "h" }, overlapMs: 0, maxKeys: null }, ANN)).toEqual({
         state: "absent",

@@ -1,5 +1,5 @@
-// An object whose clock was ahead when it gave a lease, and is right again: whoever withdraws something waits no longer than a lease
-// lasts, because isolates let none last longer either.
+// The object's clock was ahead when it granted a lease. A withdrawal waits no longer than a lease lasts: isolates end
+// each lease by then, too.
 
 import { expect, it } from "vitest";
 import { policyStore } from "../../../src/tenants/object/policy-store.ts";

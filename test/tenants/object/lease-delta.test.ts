@@ -1,4 +1,4 @@
-// What a lease carries of ended sessions, beside the policy; the rule itself is held by the tests of the policy's tables.
+// The rule itself is tested with the tables of the policy.
 
 import { describe, expect, it } from "vitest";
 import { createChangeClient } from "../../../src/tenants/object/change-rpc.ts";
@@ -36,14 +36,14 @@ describe("a lease", () => {
     expect((await leaseOf(tenant, { version, endedAfter: 1 })).endedSessions).toBeNull();
   });
 
-  it("carries none to whoever does not want to know", async () => {
+  it("carries none if the isolate does not ask", async () => {
     const tenant = freshTenant();
     await leaseOf(tenant);
     await createRpcClient(tenant.stub, endedSessionStore).endSession("a", Date.now() + 60_000);
     expect((await leaseOf(tenant)).endedSessions).toBeNull();
   });
 
-  it("carries all of them to whoever last knew another tenant of this name", async () => {
+  it("carries all of them if the isolate knew an earlier tenant of this name", async () => {
     const tenant = freshTenant();
     await leaseOf(tenant);
     await createRpcClient(tenant.stub, endedSessionStore).endSession("a", Date.now() + 60_000);
@@ -53,7 +53,7 @@ describe("a lease", () => {
   });
 });
 
-it("a withdrawal is told to streams when the last lease has ended, and looked at by them at once", async () => {
+it("a withdrawal reaches streams when the last lease has ended, and applies at once", async () => {
   const tenant = freshTenant();
   const policy = createRpcClient(tenant.stub, policyStore);
   await policy.create({ created: MADE_BEFORE, own: {}, effective: {}, actor: ANN, action: "create" });

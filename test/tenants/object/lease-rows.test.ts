@@ -1,5 +1,3 @@
-// What a lease notes of the key that asks for it, what it says to an isolate that has everything, and leases of an object that is full.
-
 import { describe, expect, it, vi } from "vitest";
 import { KEY_LIFETIME_MS, authorityStore } from "../../../src/tenants/object/authority-store.ts";
 import { keyIdsOf } from "../../../src/auth/seal.ts";
@@ -85,13 +83,13 @@ describe("a lease for a key", () => {
   });
 });
 
-describe("a lease of who has everything", () => {
+describe("a lease of an isolate that is up to date", () => {
   /** As an isolate asks that was just told all there is. */
   const knowing = ({ methods }: OnBench): LeaseRequest => {
     const ask = { ...KEYED, keyHash: null, endedAfter: null };
-    const told = methods.lease(ask) as GrantedLease;
-    const version = { number: told.version, created: told.created };
-    return { ...ask, version, ring: keyIdsOf(told.ring), endedAfter: told.endedSessions?.cursor ?? null };
+    const lease = methods.lease(ask) as GrantedLease;
+    const version = { number: lease.version, created: lease.created };
+    return { ...ask, version, ring: keyIdsOf(lease.ring), endedAfter: lease.endedSessions?.cursor ?? null };
   };
 
   it("says that nothing has changed, each time", async () => {

@@ -1,5 +1,3 @@
-// The authority's half of the lease rule: from when on nothing that was leased contradicts a write.
-
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
@@ -115,7 +113,7 @@ describe("the lease rule", () => {
     });
   });
 
-  it("forgets a length when nobody can hold a lease of it any more", async () => {
+  it("forgets a length when no lease of it can be valid any more", async () => {
     const tenant = freshTenant();
     const long = { maxStalenessMs: 60_000 };
     await onBench(
@@ -143,7 +141,7 @@ describe("the lease rule", () => {
     );
   });
 
-  it("asks nobody's lease of a tenant that is absent", async () => {
+  it("waits for no lease of an absent tenant", async () => {
     await onBench(policyStore, ({ methods, clock }) => {
       expect(methods.lease(ask())).toEqual({ state: "absent" });
       expect(inForceAt({ methods, clock })).toBe(clock.now);

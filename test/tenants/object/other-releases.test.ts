@@ -1,5 +1,5 @@
-// A Worker and the objects that it calls may be of two releases, and so may what clients hold: what the other one says is
-// understood, or refused so that whoever asks again is served. None of it is taken for something else.
+// The Worker, its objects and what clients hold may be of two releases. What the other release sends is understood, or
+// refused so that a retry succeeds.
 
 import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
@@ -39,7 +39,7 @@ describe("an object that a Worker of a later release calls", () => {
     expect(isTransientError(await refusalOf(() => hub.sing()))).toBe(true);
   });
 
-  it("leaves alone a member of what it is asked that it does not know", async () => {
+  it("ignores unknown members of a request", async () => {
     const tenant = freshTenant();
     const policy = createRpcClient(tenant.stub, policyStore);
     await policy.create({ ...BIRTH, planted: "by a later release" } as typeof BIRTH);
@@ -57,7 +57,7 @@ describe("tables that a later release made", () => {
   const domain = (about: Partial<Store>) => ({ name: "steps", migrations: STEPS, ...about });
   const earlier = domain({ migrations: STEPS.slice(0, 1) });
 
-  it("are used by code that can leave alone what they have more, and it is said", async () => {
+  it("are used if their additions can be ignored, and the log says so", async () => {
     const warned = vi.spyOn(console, "warn").mockImplementation(() => {});
     await inside(freshTenant(), ({ storage: { sql } }) => {
       migrate(sql, [domain({})]);
@@ -95,8 +95,8 @@ describe("tables that a later release made", () => {
   });
 });
 
-describe("what a client holds of a later release", () => {
-  it("a session in another form is none, so the client begins another", async () => {
+describe("an id of a later release", () => {
+  it("a session id in another form is refused, so the client starts another", async () => {
     const owner = { tenant: "acme", profile: null, principal: "anonymous", ring };
     const id = await seal(ring, "session acme", JSON.stringify([1000, { all: "different" }]));
     expect(await parseSessionId(owner, id)).toBeUndefined();

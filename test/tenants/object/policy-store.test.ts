@@ -1,5 +1,3 @@
-// Every write of a tenant's policy: what it ends in, and what the audit log says of it; and what a lease carries.
-
 import { describe, expect, it } from "vitest";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import type {
@@ -89,7 +87,7 @@ describe("a lease", () => {
     });
   });
 
-  it("tells suspensions, blocks and retired names, each as it is", async () => {
+  it("carries suspensions, blocks and retired names", async () => {
     const retired: DeprecatedName[] = [
       { kind: "tools", profile: null, name: "old", target: "add", successor: "plus", until: 1e15 },
       { kind: "prompts", profile: "p", name: "old", target: "hi", successor: "new", until: 1e15 },
@@ -119,7 +117,7 @@ describe("a lease", () => {
 });
 
 describe("a document", () => {
-  it("is written, and says by whom, what, before, after and when", async () => {
+  it("is written, and its entry has the actor, the change and the time", async () => {
     await made({ title: "a" }, ({ methods, clock }) => {
       clock.now += 1000;
       const done = methods.write(writeOf({ title: "b" }, { actor: BOB, effective: { title: "b", search: true } }));
@@ -153,7 +151,7 @@ describe("a document", () => {
     });
   });
 
-  it("that says the same changes nothing and leaves no trace", async () => {
+  it("that is equal changes nothing and adds no entry", async () => {
     await made({ title: "a" }, ({ methods }) => {
       expect(methods.write(writeOf({ title: "a" }))).toMatchObject({ state: "unchanged", revision: 1 });
       expect(methods.audit({ before: null, limit: 10 })).toHaveLength(1);
@@ -238,7 +236,7 @@ describe("retired names", () => {
     });
   });
 
-  it("that retire again begin their time anew", async () => {
+  it("that retire again start their time again", async () => {
     await made({}, ({ methods }) => {
       methods.write(writeOf({ title: "1" }, { deprecatedNames: [nameOf({ successor: "new" })] }));
       methods.write(writeOf({ title: "2" }, { deprecatedNames: [nameOf({ target: "greet", until: 1e15 })] }));
@@ -290,7 +288,7 @@ describe("a suspension", () => {
     });
   });
 
-  it("that is not there cannot be lifted, and leaves no trace", async () => {
+  it("that does not exist cannot be lifted, and adds no entry", async () => {
     await made({}, ({ methods }) => {
       methods.suspend({ kind: "tool", name: "add", note: "n" }, ANN);
       expect(methods.resume("profile", "add", ANN)).toMatchObject({ state: "unchanged", revision: 2 });
@@ -299,7 +297,7 @@ describe("a suspension", () => {
     });
   });
 
-  it("of what is not there any more is absent, and nothing is kept of it", async () => {
+  it("of a deleted tenant is absent, and nothing of it is stored", async () => {
     await made({}, ({ methods, sql }) => {
       methods.close("");
       expect(methods.suspend({ kind: "tool", name: "add", note: "n" }, ANN)).toEqual({ state: "absent" });

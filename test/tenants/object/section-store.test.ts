@@ -1,5 +1,3 @@
-// What a tenant leases beside its policy: by hash, in parts, within bounds, and gone from KV when nobody may look for it.
-
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
@@ -86,11 +84,11 @@ describe("a section", () => {
     expect(loaded?.bytes).toEqual(whole);
   });
 
-  it("that nobody has is undefined, and not made up", async () => {
+  it("that does not exist is undefined", async () => {
     expect(await loadSection(placeOf(await made()), "0".repeat(64))).toBeUndefined();
   });
 
-  it("of a tenant that is not there is refused", async () => {
+  it("of an unknown tenant is refused", async () => {
     const tenant = freshTenant();
     const never = { ...tenant, stub: oneTenant(tenant.id, MADE_BEFORE) };
     await expect(write(never, "s", bytes(1))).rejects.toThrow("unknownTenant");
@@ -147,7 +145,7 @@ describe("equal sections", () => {
   });
 });
 
-describe("what is refused leaves nothing in KV", () => {
+describe("a refused section leaves nothing in KV", () => {
   it("where it is larger than any section may be", async () => {
     const tenant = await made();
     expect(await write(tenant, "s", bytes(MAX_SECTION_BYTES + 1))).toEqual({ state: "full" });
@@ -215,7 +213,7 @@ it("a section that comes back while its body is being deleted is in KV afterward
   );
 });
 
-it("a section that was replaced is deleted in KV when nobody's lease names it any more, unless it is in use again", async () => {
+it("a replaced section is deleted from KV when no lease names it any more, unless it is used again", async () => {
   const deleted: string[] = [];
   const bodies = {
     delete: async (key: string | string[]) => {

@@ -1,5 +1,3 @@
-// How domains keep tables in one object: migrations that run once whatever the versions, methods called by name.
-
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -44,7 +42,7 @@ describe("migrate", () => {
     expect(names).toEqual(["1", "2", "3", "4"]);
   });
 
-  it("leaves the tables alone when an older version comes back", async () => {
+  it("does not change the tables after a rollback to an older version", async () => {
     const names = await inside(freshTenant(), ({ storage: { sql } }) => {
       const all = [CREATE, step("1"), step("2")];
       migrate(sql, [domain(all)]);

@@ -1,4 +1,4 @@
-// What a domain with tables of its own may use without a door to another's: here one that no other file knows.
+// A domain with tables of its own that no other file knows.
 
 import { expect, it } from "vitest";
 import { createChangeDomain } from "../../../src/tenants/object/change-store.ts";
@@ -34,9 +34,9 @@ const ownTables: Store<OwnMethods, TenantHost> = {
   }),
 };
 
-function opened<R>(work: (tables: ReturnType<typeof openStores>, told: unknown[]) => R): Promise<R> {
+function opened<R>(work: (tables: ReturnType<typeof openStores>, policyChanges: unknown[]) => R): Promise<R> {
   return inside(freshTenant(), ({ storage }) => {
-    const told: unknown[] = [];
+    const policyChanges: unknown[] = [];
     const changes = createChangeDomain("definitions");
     const base: StoreHost = {
       ...countWrites(storage.sql),
@@ -50,7 +50,7 @@ function opened<R>(work: (tables: ReturnType<typeof openStores>, told: unknown[]
       changes: {
         ...changes.log,
         policy: (...about) => {
-          told.push(about);
+          policyChanges.push(about);
         },
       },
       deletion: NO_CLOSURE,
@@ -60,18 +60,18 @@ function opened<R>(work: (tables: ReturnType<typeof openStores>, told: unknown[]
     const tables = [changes.store, policyStore, sectionHashStore, sectionStore, ownTables];
     return work(
       openStores<TenantHost>(tables, base, (own) => createTenantHost(own)),
-      told,
+      policyChanges,
     );
   });
 }
 
-it("a change by a domain reaches leases, says when it is in force, and stands in the audit log", async () => {
-  await opened((tables, told) => {
+it("a change by a domain reaches leases, returns when it is in force, and is in the audit log", async () => {
+  await opened((tables, policyChanges) => {
     const policy = policyOf(tables);
     policy.create({ own: {}, effective: {}, actor: ANN, action: "create" });
     policy.lease({ version: null, maxStalenessMs: 1000, inCode: false, keyHash: null });
     expect(ownOf(tables).grant()).toEqual({ revision: 2, effectiveAt: NOW + 1100 });
-    expect(told).toEqual([[2, NOW + 1100, { principal: "key one" }]]);
+    expect(policyChanges).toEqual([[2, NOW + 1100, { principal: "key one" }]]);
     expect(policy.audit({ before: null, limit: 1 })).toMatchObject([{ actor: "ann", action: "own.grant" }]);
     expect(policy.lease({ version: null, maxStalenessMs: 1000, inCode: false, keyHash: null })).toMatchObject({
       version: 2,
@@ -79,11 +79,11 @@ it("a change by a domain reaches leases, says when it is in force, and stands in
   });
 });
 
-it("a domain tells of definitions only when their digest is another one", async () => {
-  await opened((tables, told) => {
+it("a domain announces definitions only if their digest changed", async () => {
+  await opened((tables, policyChanges) => {
     policyOf(tables).create({ own: {}, effective: {}, actor: ANN, action: "create" });
     expect(["a", "a", "b", "b"].map((hash) => ownOf(tables).refresh(hash))).toEqual([true, false, true, false]);
-    expect(told).toHaveLength(2);
+    expect(policyChanges).toHaveLength(2);
     const lease = policyOf(tables).lease({ version: null, maxStalenessMs: 1000, inCode: false, keyHash: null });
     expect(lease).toMatchObject({ version: 3, sections: [["own", "b"]] });
   });

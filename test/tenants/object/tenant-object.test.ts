@@ -1,5 +1,3 @@
-// The one alarm that a tenant's domains share: the earliest wish wins, and nothing makes it forget one.
-
 import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
@@ -32,7 +30,7 @@ it("a tenant's object sets no alarm while nothing has to be done later", async (
   expect(await alarmOf(tenant)).toBeNull();
 });
 
-it("a tenant's object wakes for the earliest of what it was asked for", async () => {
+it("a tenant's object sets its alarm to the earliest request", async () => {
   const tenant = contentSideOf(freshTenant());
   const store = storeOf(tenant);
   await store.write({ uri: "note:a", name: "a", blob: BIG });
@@ -52,7 +50,7 @@ it("an eviction does not put an alarm off", async () => {
   expect(await alarmOf(tenant)).toBe(soon);
 });
 
-it("an alarm that was rolled back with the work that wanted it is asked for again", async () => {
+it("an alarm that was rolled back with its transaction is set again", async () => {
   const tenant = contentSideOf(freshTenant());
   const store = storeOf(tenant);
   await store.write({ uri: "note:a", name: "a", blob: BIG });
@@ -91,7 +89,7 @@ it("an alarm sets the next one, until nothing is left to do", async () => {
 const objectWith = (domains: readonly Store[]) =>
   createStoreObject<unknown, StoreHost>(domains, { hostOf: (base) => base });
 
-it("an alarm rings every domain though one fails, and that one again later", async () => {
+it("an alarm calls every domain even if one fails, and that one again later", async () => {
   const logged = vi.spyOn(console, "error").mockImplementation(() => {});
   const rung: string[] = [];
   const domain = (name: string, fails: boolean): Store => ({

@@ -1,5 +1,3 @@
-// Which tenant of a name a call means: another one than the one that is there is refused, whatever it asks.
-
 import { describe, expect, it } from "vitest";
 import { authorityStore } from "../../../src/tenants/object/authority-store.ts";
 import {
@@ -44,7 +42,7 @@ describe("an incarnation", () => {
     for (const one of many) expect([Date.parse(one), one.length]).toEqual([NOW, 27]);
   });
 
-  it("is part of what its things are kept under", () => {
+  it("is part of its storage keys", () => {
     const one = createTenantUid(NOW);
     expect(storageKey("acme", one)).toBe(`acme@${one}`);
   });
@@ -54,7 +52,7 @@ describe("a tenant's authority", () => {
   const tables = [authorityStore, policyStore, statefulSessionStore] as unknown as Store[];
 
   it.each(tables.map((one) => [one.name, one] as const))(
-    "refuses every method of %s to a tenant that is gone, and to one whose name another one has",
+    "refuses every method of %s to a deleted tenant, and to one whose name another tenant has",
     async (name, one) => {
       const tenant = freshTenant();
       const first = await made(tenant);
@@ -99,23 +97,23 @@ describe("a call that the platform lost", () => {
 
   /** An object whose first stub fails; `asked`: what each stub was asked for. */
   function failing(error: Error) {
-    const asked: string[] = [];
+    const requests: string[] = [];
     let stubs = 0;
     const find = () => {
       const number = (stubs += 1);
       return keeperOf((method, args) => {
-        asked.push(`${number} ${method} ${args.join()}`);
+        requests.push(`${number} ${method} ${args.join()}`);
         if (number === 1) throw error;
         return { value: "answer" };
       });
     };
-    return { stub: createTenantStub(find, "one"), asked };
+    return { stub: createTenantStub(find, "one"), requests };
   }
 
   it("is made once more, by a new stub, where it is idempotent", async () => {
-    const { stub, asked } = failing(lost);
+    const { stub, requests } = failing(lost);
     expect(await stub.call("sums.add", [1, 2], true)).toBe("answer");
-    expect(asked).toEqual(["1 sums.add one,1,2", "2 sums.add one,1,2"]);
+    expect(requests).toEqual(["1 sums.add one,1,2", "2 sums.add one,1,2"]);
   });
 
   it.each([
@@ -123,13 +121,13 @@ describe("a call that the platform lost", () => {
     ["one that an object has too much of", overloaded, true],
     ["one that the code failed", new Error("a mistake"), true],
   ])("is not made again: %s", async (_what, error, isIdempotent) => {
-    const { stub, asked } = failing(error);
+    const { stub, requests } = failing(error);
     await expect(stub.call("sums.add", [], isIdempotent)).rejects.toBe(error);
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 });
 
-it("what was stored for a write goes where its tenant is gone, and stays where only the answer was lost", async () => {
+it("a stored body is deleted if its tenant was deleted, and kept if only the answer was lost", async () => {
   const cleared: string[] = [];
   const tenant = freshTenant();
   const gone = createRpcClient(await made(tenant), authorityStore);

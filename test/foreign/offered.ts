@@ -1,6 +1,0 @@
-// Owns the words that the servers of this folder have in common.
-
-const WORDS = ["test", "testing", "tested", "word"];
-export const SAID = ["one", "two", "three"];
-
-export const wordsLike = (value: string): string[] => WORDS.filter((word) => word.startsWith(value));
