@@ -12,7 +12,7 @@ import { authorizeRequest } from "../endpoint/authorize-request.ts";
 import type { AuthorizedRequest } from "../endpoint/authorized-request.ts";
 import { answerStreamRequest } from "../endpoint/era-2025/stream-requests.ts";
 import { tenantOfHost } from "../endpoint/find-tenant.ts";
-import { firstRejection, rateLimit, toRejection } from "../endpoint/rate-limit.ts";
+import { firstRejection, rateLimit, countRefusal } from "../endpoint/rate-limit.ts";
 import { handleBody, handlePost } from "../endpoint/mcp.ts";
 import { jitteredRetryAfter } from "../endpoint/failure-of-error.ts";
 import { checkReadiness } from "./readiness.ts";
@@ -111,7 +111,7 @@ const MCP: Endpoint = {
 async function answerNonPost(context: RequestContext): Promise<Response> {
   const { request, deployment } = context;
   const authorized = await authorizeRequest(context);
-  if (isFailure(authorized)) return reject(deployment, request, toRejection(context, authorized));
+  if (isFailure(authorized)) return reject(deployment, request, countRefusal(context, authorized));
   const limitFailure = firstRejection(await rateLimit(authorized, undefined));
   if (limitFailure) return reject(deployment, request, limitFailure);
   return isBrowserNavigation(request) ? landingPage(authorized) : answerStreamRequest(authorized, eraOf(request));

@@ -14,7 +14,7 @@ import { preflight, withOrigin } from "./cors.ts";
 import { authorizeRequest } from "./authorize-request.ts";
 import { findTenant } from "./find-tenant.ts";
 import { getTenantPolicy, noEndpoint, unknownTenantFailure } from "./tenant-policy.ts";
-import { toRejection, checkBlockedAddress } from "./rate-limit.ts";
+import { countRefusal, checkBlockedAddress } from "./rate-limit.ts";
 import { eraOf, errorKeyOf, respondFailure, copyErrorKey } from "./respond.ts";
 import { withTelemetry, RequestContext, type EndpointTarget, type Env, type Invocation } from "./request-context.ts";
 
@@ -138,7 +138,7 @@ async function serveTenant(
   });
   // 3. The origin; a tenant may allow more origins.
   if (!isOriginListed && !(await isOriginAllowedByTenant(context, origin))) {
-    return rejectRequest(deployment, request, toRejection(context, failure("forbiddenOrigin")));
+    return rejectRequest(deployment, request, countRefusal(context, failure("forbiddenOrigin")));
   }
   // 4. The HTTP method.
   const response = await callEndpoint(endpoint, context);

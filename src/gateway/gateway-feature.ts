@@ -14,7 +14,7 @@ import { serveWithAppUser, type Endpoint } from "../endpoint/serve.ts";
 import { authorizeRequest } from "../endpoint/authorize-request.ts";
 import { createRequest2025 } from "../endpoint/era-2025/answer-2025.ts";
 import { runCall } from "../endpoint/era-2025/run-call.ts";
-import { rateLimit, toRejection, firstRejection } from "../endpoint/rate-limit.ts";
+import { rateLimit, countRefusal, firstRejection } from "../endpoint/rate-limit.ts";
 import { answer2026, handlePost, type BodyHandler } from "../endpoint/mcp.ts";
 import { respondAccepted, respondFailure } from "../endpoint/respond.ts";
 import type { EndpointTarget, Env, RequestContext } from "../endpoint/request-context.ts";
@@ -103,7 +103,7 @@ function echoIdOf(body: unknown): EchoId {
 async function rejectNonPost(context: RequestContext): Promise<Response> {
   const era = context.era;
   const authorized = await authorizeRequest(context);
-  if (isFailure(authorized)) return respondFailure(era, undefined, toRejection(context, authorized));
+  if (isFailure(authorized)) return respondFailure(era, undefined, countRefusal(context, authorized));
   const limitFailure = firstRejection(await rateLimit(authorized, undefined));
   if (limitFailure) return respondFailure(era, undefined, limitFailure);
   const response = respondFailure(era, undefined, failure("methodNotAllowed", "Method not allowed: use POST"));

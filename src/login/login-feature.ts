@@ -19,7 +19,7 @@ import type { Endpoint } from "../endpoint/serve.ts";
 import { readBodyText } from "../endpoint/body.ts";
 import { createRefreshContext, createViewFor } from "../endpoint/authorize-request.ts";
 import { noEndpoint } from "../endpoint/tenant-policy.ts";
-import { limitAddress, toRejection } from "../endpoint/rate-limit.ts";
+import { limitAddress, countRefusal } from "../endpoint/rate-limit.ts";
 import {
   parseLoginLocation,
   tenantTarget,
@@ -99,7 +99,7 @@ function loginEndpoint(location: LoginLocation, path: string, originalHeaders: H
 }
 
 function rejectLogin(context: RequestContext, reason: Failure, isPerson: boolean): Response {
-  const rejection = toRejection(context, reason);
+  const rejection = countRefusal(context, reason);
   const response = respondFailure(context.era, undefined, rejection);
   return isPerson ? rejectionPageResponse(new URL(context.request.url).host, response, rejection.message) : response;
 }
