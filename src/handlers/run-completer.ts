@@ -10,7 +10,7 @@ import { CallContext } from "./call-context.ts";
 import { eventOf, toErrorOutcome } from "./error-outcome.ts";
 import { runHandler, type HandlerEnd } from "./run-handler.ts";
 import { StreamElicitor } from "./stream-elicitor.ts";
-import type { Context } from "./typed-context.ts";
+import type { Context } from "./context.ts";
 
 /**
  * Passed to a completer beside the typed text. `arguments` holds the values already chosen; `Name` is the union of

@@ -11,7 +11,6 @@ import { authorityStore } from "../tenants/object/authority-store.ts";
 import { createRpcClient } from "../tenants/object/store.ts";
 import { withTimeout } from "../tenants/cache/with-timeout.ts";
 import { CallContext } from "./call-context.ts";
-import type { UntypedContext } from "./context.ts";
 import { eventOf, toErrorOutcome } from "./error-outcome.ts";
 import type { CallEnd, RequestScope } from "./request-scope.ts";
 import type { IdempotencyStore } from "./idempotency.ts";
@@ -30,7 +29,7 @@ export type HandlerResult = { readonly result: JsonObject } | { readonly broken:
 export interface RunOptions<T> {
   readonly name: string;
   readonly timeoutMs: number;
-  readonly handler: (ctx: UntypedContext) => T | Promise<T>;
+  readonly handler: (ctx: CallContext) => T | Promise<T>;
   /** Converts the handler's value into a result. */
   readonly toResult: (value: T) => HandlerResult | Promise<HandlerResult>;
   /** True when results must fit a schema. An error never fits it. */
@@ -92,7 +91,7 @@ export async function runHandlerCall<T>(
 
 function startHandler<T>(
   { name, handler }: RunOptions<T>,
-  ctx: UntypedContext,
+  ctx: CallContext,
   call: McpRequest,
   requestScope: RequestScope,
 ): T | Promise<T> {

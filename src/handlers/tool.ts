@@ -4,7 +4,7 @@ import { DEFAULT_TIMEOUT_MS, runHandlerCall } from "./run-handler-call.ts";
 import { hasAtMost } from "./json-schema.ts";
 import { createTypedConfig, type TypedConfig } from "./typed-config.ts";
 import { compileSchema, objectSchema, type AnySchema, type CompiledSchema, type Infer } from "./schema.ts";
-import type { Context, Wants } from "./typed-context.ts";
+import type { Context, Wants } from "./context.ts";
 import type { McpRequest } from "../protocol/mcp-request.ts";
 import type { Resumable } from "../protocol/definition.ts";
 import { collectParamHeaders, type ParamHeader } from "../protocol/headers.ts";

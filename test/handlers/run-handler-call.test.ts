@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { runHandlerCall, type RunOptions } from "../../src/handlers/run-handler-call.ts";
-import type { UntypedContext } from "../../src/handlers/context.ts";
+import type { CallContext } from "../../src/handlers/call-context.ts";
 import type { RequestScope, Hooks } from "../../src/handlers/request-scope.ts";
 import { toolResult } from "../../src/handlers/results.ts";
 import { CALL_LIFETIME_MS } from "../../src/handlers/request-state.ts";
@@ -14,7 +14,7 @@ import { REVISION_FEATURES } from "../../src/protocol/revisions.ts";
 import { callOf, hostOf, RecordingSink } from "../support/workerd/calls.ts";
 import { freshTenant, rowsOf } from "../support/workerd/tenant.ts";
 
-type Work = (ctx: UntypedContext) => ToolReturn | Promise<ToolReturn>;
+type Work = (ctx: CallContext) => ToolReturn | Promise<ToolReturn>;
 
 interface About {
   readonly call?: Partial<McpRequest>;
