@@ -1,7 +1,7 @@
 // One call of a handler from start to outcome: what the client is told, what the operator is told, what was done once.
 
 import { describe, expect, it } from "vitest";
-import { runHandlerCall, type RunOptions } from "../../src/handlers/run-handler-call.ts";
+import { runHandlerCall, type RunnableHandler } from "../../src/handlers/run-handler-call.ts";
 import type { CallContext } from "../../src/handlers/call-context.ts";
 import type { RequestScope, Hooks } from "../../src/handlers/request-scope.ts";
 import { toolResult } from "../../src/handlers/results.ts";
@@ -25,7 +25,7 @@ interface About {
 const PARAMS = { name: "tool", arguments: {} };
 
 function run(work: Work, { call, host, timeoutMs = 60_000 }: About = {}): Promise<CallOutcome> {
-  const handling: RunOptions<ToolReturn> = {
+  const handling: RunnableHandler<ToolReturn> = {
     name: "tool",
     timeoutMs,
     handler: work,
@@ -131,7 +131,7 @@ describe("a call that asks", () => {
 
   /** A call and its continuation, on one tenant with its authority. */
   async function step(work: Work, params: Record<string, unknown> = {}) {
-    const handling: RunOptions<ToolReturn> = {
+    const handling: RunnableHandler<ToolReturn> = {
       name: "tool",
       timeoutMs: 60_000,
       handler: work,
