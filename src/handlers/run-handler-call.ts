@@ -63,7 +63,7 @@ export async function runHandlerCall<T>(
   const elicitor =
     call.revision.era === "2026"
       ? await createReplayElicitor(call, requestScope)
-      : new StreamElicitor(call, createIdempotencyStore(call, requestScope));
+      : new StreamElicitor(call, createIdempotencyStore(requestScope));
   if (isFailure(elicitor)) return elicitor;
   const rejection = await requestScope.recheck(call);
   if (rejection) return rejection;
@@ -134,18 +134,18 @@ async function createReplayElicitor(call: McpRequest, requestScope: RequestScope
   const responses = parsed.value;
   const { capabilities } = call;
   if (call.params.requestState === undefined) {
-    return new ReplayElicitor(capabilities, undefined, responses, createIdempotencyStore(call, requestScope));
+    return new ReplayElicitor(capabilities, undefined, responses, createIdempotencyStore(requestScope));
   }
   const earlierState = await openReplayState(bindingOf(requestScope), call);
   return isFailure(earlierState)
     ? earlierState
-    : new ReplayElicitor(capabilities, earlierState, responses, createIdempotencyStore(call, requestScope));
+    : new ReplayElicitor(capabilities, earlierState, responses, createIdempotencyStore(requestScope));
 }
 
-function createIdempotencyStore(call: McpRequest, requestScope: RequestScope): IdempotencyStore {
+function createIdempotencyStore(requestScope: RequestScope): IdempotencyStore {
   return {
     claim: (nonce, name) =>
-      createRpcClient(requestScope.stub(), authorityStore).claim(nonce, name, call.now() + CALL_LIFETIME_MS),
+      createRpcClient(requestScope.stub(), authorityStore).claim(nonce, name, Date.now() + CALL_LIFETIME_MS),
     settle: (nonce, name, value) => createRpcClient(requestScope.stub(), authorityStore).settle(nonce, name, value),
   };
 }

@@ -23,7 +23,7 @@ export interface McpRequest {
   readonly lookup?: { isFound: boolean } | undefined;
   /** A request header by name. Clients of era 2026 repeat some arguments in headers. */
   header(name: string): string | null;
-  /** Milliseconds since the epoch. The caller provides the clock, because this folder has no I/O. */
+  /** Milliseconds since the epoch, for methods of this folder, which has no clock. Other folders read `Date.now()`. */
   now(): number;
 }
 
