@@ -92,7 +92,7 @@ export const handleBody: BodyHandler = async (authorized, accepted, body) => {
   const session = sseSessionIdOf(request, era);
   // The responses to a batch on an SSE connection are sent elsewhere, so the batch is accepted or rejected as a whole.
   const rejection = session !== null || !isPerMessage(limitFailures) ? firstRejection(limitFailures) : undefined;
-  if (rejection) return respondFailure(era, requestIdOfBody(body.value), rejection);
+  if (rejection) return respondFailure(era, messageIdOfBody(body.value), rejection);
   if (session !== null) return answerSsePost(authorized, session, body);
   // 5. Determine the revision, or the reason for a rejection.
   const classified = classify(body.value, inbound);
@@ -121,7 +121,7 @@ async function respondUnparsed(authorized: AuthorizedRequest, reason: Failure): 
 }
 
 /** The id of a request that is rejected before it is classified. */
-export function requestIdOfBody(value: unknown): EchoId {
+export function messageIdOfBody(value: unknown): EchoId {
   const message = parseMessage(value);
   return message.kind === "request" || message.kind === "invalid" ? message.id : undefined;
 }

@@ -8,7 +8,7 @@ import { parseEnvelope } from "./envelope-endpoint.ts";
 import { stripMountPath } from "../deployment/mount.ts";
 import { classify } from "../protocol/classify.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
-import { isObject, isRequestId, type EchoId } from "../protocol/jsonrpc.ts";
+import { isObject, isMessageId, type EchoId } from "../protocol/jsonrpc.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { serveWithAppUser, type Endpoint } from "../endpoint/serve.ts";
 import { authorizeRequest } from "../endpoint/authorize-request.ts";
@@ -97,7 +97,7 @@ async function answerEnvelopedMessage(
 }
 
 function echoIdOf(body: unknown): EchoId {
-  return isObject(body) && (isRequestId(body.id) || body.id === null) ? body.id : undefined;
+  return isObject(body) && (isMessageId(body.id) || body.id === null) ? body.id : undefined;
 }
 
 async function rejectNonPost(context: RequestContext): Promise<Response> {
