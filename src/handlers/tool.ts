@@ -195,9 +195,9 @@ async function callTool(
 function resumableOf(tool: string, resumable: boolean | Partial<Resumable>): Resumable | undefined {
   if (resumable === false) return undefined;
   if (resumable !== true) assertMemberTypes(`tool "${tool}": resumable`, resumable, "closeAfterMs retryMs");
-  const complete = { ...DEFAULT_RESUMABLE, ...(resumable === true ? {} : resumable) };
-  const { closeAfterMs, retryMs } = complete;
-  if (closeAfterMs >= 0 && retryMs >= 0 && retryMs <= MAX_RETRY_MS) return complete;
+  const withDefaults = { ...DEFAULT_RESUMABLE, ...(resumable === true ? {} : resumable) };
+  const { closeAfterMs, retryMs } = withDefaults;
+  if (closeAfterMs >= 0 && retryMs >= 0 && retryMs <= MAX_RETRY_MS) return withDefaults;
   throw new TypeError(`tool "${tool}": closeAfterMs is 0 or more, retryMs from 0 to ${MAX_RETRY_MS}`);
 }
 

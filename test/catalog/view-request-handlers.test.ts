@@ -159,7 +159,7 @@ describe("resources in code and in storage", () => {
       resources: [defineResource({ uri: "HTTPS://Example.com/%7Ea", name: "a", text: "" })],
     });
     const complete = (uri: string) =>
-      backend.complete({ ref: { type: "resource", uri }, name: "x", value: "", known: {} }, callOf());
+      backend.complete({ type: "resource", uri }, { name: "x", value: "", known: {} }, callOf());
     for (const uri of ["https://example.com/~a", "https://EXAMPLE.com/%7ea"]) expect(await complete(uri)).toEqual([]);
     for (const uri of ["https://example.com/~b", "no uri"]) {
       expect(await complete(uri)).toMatchObject({ error: "invalidParams" });
