@@ -14,6 +14,7 @@ import {
   type HiddenWorld,
   type SightName,
 } from "./hidden-things/world.ts";
+import { comparableHeaders } from "../support/comparable-headers.ts";
 import { openEvents, type EventReader } from "../support/event-reader.ts";
 import { client2025, type Json } from "../support/mcp-client.ts";
 import { write } from "../support/raw-http.ts";
@@ -53,8 +54,7 @@ async function send(world: HiddenWorld, { revision, sight, method, params }: Pai
   const init = { method: "POST", headers: { ...headers, ...world.headers(sight) }, body: JSON.stringify(body) };
   const response = await fetch(world.url(sight), init);
   const text = await response.text();
-  const told = [...response.headers].filter(([name]) => name !== "date");
-  return { text, shown: plain(JSON.stringify([response.status, told, text])) };
+  return { text, shown: plain(JSON.stringify([response.status, comparableHeaders(response.headers), text])) };
 }
 
 /** Cursors that both worlds gave, by sight and by the list that they are of. */
