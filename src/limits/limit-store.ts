@@ -143,7 +143,7 @@ function rowOf(host: TenantHost, { who: caller, most }: DailyLimit, now: number)
   const kind = kindOf(caller);
   const who = caller === "" || findRow(caller) || !hasMaxCallers(host, today, kind) ? caller : `others ${kind}`;
   const row = findRow(who);
-  // A clock that was set back a little over midnight does not start the previous day's quota again.
+  // A clock that was set back a little over midnight does not start the previous day's limit again.
   const day = row && row.day > today && row.day <= dayOf(now + CLOCK_SKEW_MS) ? row.day : today;
   return { who, most, day, used: row?.day === day ? row.used : 0 };
 }
@@ -152,12 +152,16 @@ function rowOf(host: TenantHost, { who: caller, most }: DailyLimit, now: number)
 function addCalls(host: TenantHost, row: Row, calls: number): number {
   if (calls === 0) return row.used;
   const used = row.used + calls;
-  emitQuotaWarning(host, row, used);
+  emitDailyLimitWarning(host, row, used);
   host.sql.exec("INSERT OR REPLACE INTO daily_calls (who, day, used) VALUES (?, ?, ?)", row.who, row.day, used);
   return used;
 }
 
-function emitQuotaWarning({ emitEvent: tell }: TenantHost, { who, day, most, used: before }: Row, after: number): void {
+function emitDailyLimitWarning(
+  { emitEvent: tell }: TenantHost,
+  { who, day, most, used: before }: Row,
+  after: number,
+): void {
   const threshold = most * WARN_AT;
   if (before < threshold && after >= threshold)
     tell?.({ type: "quota.reached", key: `${who} ${day}`, data: { who, day, most } });

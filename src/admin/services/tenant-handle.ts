@@ -115,7 +115,7 @@ export async function requireTenant(context: AdminContext, id: string): Promise<
 }
 
 /** The tenant's record. Creates the record of a tenant in code that has none yet. Throws `not-found`. */
-export async function requireRecord({ id, entry, policy }: TenantHandle): Promise<TenantRecord> {
+export async function requireTenantRecord({ id, entry, policy }: TenantHandle): Promise<TenantRecord> {
   const record = await policy.read(entry === null);
   if (!record) throw notFound(`tenant ${id}`);
   return record;
