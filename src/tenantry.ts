@@ -16,7 +16,7 @@ export { defineTool, type Tool } from "./handlers/tool.ts";
 export { definePrompt, type Prompt } from "./handlers/prompt.ts";
 export { defineResource, defineTemplate, type Resource, type ResourceTemplate } from "./handlers/resource.ts";
 
-export type { Context } from "./handlers/typed-context.ts";
+export type { Context } from "./handlers/context.ts";
 export type { CompletionContext } from "./handlers/run-completer.ts";
 export type { Infer } from "./handlers/schema.ts";
 export type { Root } from "./handlers/context.ts";

@@ -36,8 +36,7 @@ it("docs/features.md has every member of a feature", () => {
 });
 
 it("docs/api-context.md and docs/api-questions.md have every member of ctx", () => {
-  const [, members = ""] =
-    /^export interface UntypedContext \{([\s\S]*?)^\}/m.exec(read("src/handlers/context.ts")) ?? [];
+  const [, members = ""] = /^export interface Context<.*> \{([\s\S]*?)^\}/m.exec(read("src/handlers/context.ts")) ?? [];
   const names = [...members.matchAll(/^ {2}(?:readonly )?(\w+)\??[:(<]/gm)].map(([, name = ""]) => name);
   const rows = ["api-context.md", "api-questions.md"].flatMap((page) => [
     ...read(`docs/${page}`).matchAll(/^\| ([^|]*)\|/gm),

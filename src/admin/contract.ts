@@ -109,7 +109,7 @@ export const NewApiKey = object(
   { scopes: list(Name, { max: 100, isDistinct: true }), profile: ProfileName, expires: Timestamp },
 );
 
-export const ApiKey = object({
+export const ApiKeyShape = object({
   id: z.string(),
   name: z.string(),
   scopes: z.nullable(z.array(z.string())),
@@ -122,8 +122,8 @@ export const ApiKey = object({
   retires: NullableTimestamp,
 });
 
-export const CreatedKey = object({
-  ...ApiKey.shape,
+export const CreatedKeyShape = object({
+  ...ApiKeyShape.shape,
   token: z.string().meta({ description: "Shown this once." }),
 });
 
@@ -357,7 +357,7 @@ export const COMPONENTS = {
   BaseSummary,
   Block,
   BlockDone: BlockResult,
-  CreatedKey,
+  CreatedKey: CreatedKeyShape,
   CreatedOperator,
   Decide: ReviewDecision,
   Decided: ReviewResult,
@@ -365,7 +365,7 @@ export const COMPONENTS = {
   ExportLine,
   Fault: ErrorRow,
   Grant: GrantShape,
-  Key: ApiKey,
+  Key: ApiKeyShape,
   Limit: LimitShape,
   LoginClient: LoginClientShape,
   NamedPrompt,

@@ -11,7 +11,7 @@ export const LimitShape = object({
   raisedBy: z.enum(["operator", "tenant", "author"]),
   /** null: use is counted only in the isolates that take the calls. */
   used: z.nullable(z.int()),
-  /** When a caller reached the limit last; recorded once an hour. */
+  /** When a caller exceeded the limit last; recorded once an hour. */
   met: NullableTimestamp,
 });
 

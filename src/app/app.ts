@@ -3,7 +3,7 @@ import { Hono } from "hono/tiny";
 import { isHostAllowed } from "../auth/origin.ts";
 import type { Bindings, Deployment, BuiltInRoutes } from "../deployment/deployment.ts";
 import { stripMountPath } from "../deployment/mount.ts";
-import { failure } from "../protocol/errors.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { requestIdOf } from "../telemetry/request-id.ts";
 import { UNRELEASED } from "../tenants/object/tenant-uid.ts";
@@ -12,20 +12,13 @@ import { authorizeRequest } from "../endpoint/authorize-request.ts";
 import type { AuthorizedRequest } from "../endpoint/authorized-request.ts";
 import { answerStreamRequest } from "../endpoint/era-2025/stream-requests.ts";
 import { tenantOfHost } from "../endpoint/find-tenant.ts";
-import { firstRejection, rateLimit, toRejection } from "../endpoint/rate-limit.ts";
+import { firstRejection, rateLimit, countRefusal } from "../endpoint/rate-limit.ts";
 import { handleBody, handlePost } from "../endpoint/mcp.ts";
 import { jitteredRetryAfter } from "../endpoint/failure-of-error.ts";
 import { checkReadiness } from "./readiness.ts";
+import { finishResponse, isBrowserNavigation } from "../endpoint/finish-response.ts";
 import { eraOf, NO_STORE } from "../endpoint/respond.ts";
-import {
-  isBrowserNavigation,
-  parseTarget,
-  reject,
-  rejectRequest,
-  respondNotFound,
-  serveWithAppUser,
-  type Endpoint,
-} from "../endpoint/serve.ts";
+import { parseTarget, pathNotFound, serveWithAppUser, type Endpoint } from "../endpoint/serve.ts";
 import type { EndpointTarget, Env, Invocation, RequestContext } from "../endpoint/request-context.ts";
 
 interface AppEnv {
@@ -48,7 +41,7 @@ export function createApp(deployment: Deployment): App {
     hooks.onError?.(error, undefined, { method: c.req.method, ...data });
     const message = isUnreleased(error) ? UNRELEASED : undefined;
     const failureToSend = { ...failure("unavailable", message, data), retryAfter: jitteredRetryAfter() };
-    return rejectRequest(deployment, c.req.raw, failureToSend);
+    return finishResponse(deployment, c.req.raw, failureToSend);
   });
   const { name, version } = catalog.server;
   app.get("/healthz", () => Response.json({ status: "ok", name, version }, { headers: NO_STORE }));
@@ -70,7 +63,7 @@ export function createApp(deployment: Deployment): App {
     const target = await resolveTarget(deployment, c);
     return serveWithAppUser(deployment, invocationOf(c), isBrowserNavigation(c.req.raw) ? target : undefined, MCP);
   });
-  app.notFound((c) => respondNotFound(deployment, c.req.raw));
+  app.notFound((c) => finishResponse(deployment, c.req.raw, pathNotFound(deployment, c.req.raw)));
   return app;
 }
 
@@ -86,7 +79,7 @@ function addRoutes(app: App, deployment: Deployment, routes: BuiltInRoutes): voi
   app.all(routes.path, async (c) => {
     const { headers } = c.req.raw;
     if (!isHostAllowed(headers, c.env) || (!routes.onHostnames && (await tenantOfHost(c.env, headers)) !== null)) {
-      return respondNotFound(deployment, c.req.raw);
+      return finishResponse(deployment, c.req.raw, pathNotFound(deployment, c.req.raw));
     }
     handler ??= routes.open(deployment);
     return handler(c.req.raw, c.env as unknown as Bindings, c.executionCtx as ExecutionContext);
@@ -108,12 +101,12 @@ const MCP: Endpoint = {
   nonPost: answerNonPost,
 };
 
-async function answerNonPost(context: RequestContext): Promise<Response> {
-  const { request, deployment } = context;
+async function answerNonPost(context: RequestContext): Promise<Response | Failure> {
+  const { request } = context;
   const authorized = await authorizeRequest(context);
-  if (isFailure(authorized)) return reject(deployment, request, toRejection(context, authorized));
+  if (isFailure(authorized)) return countRefusal(context, authorized);
   const limitFailure = firstRejection(await rateLimit(authorized, undefined));
-  if (limitFailure) return reject(deployment, request, limitFailure);
+  if (limitFailure) return limitFailure;
   return isBrowserNavigation(request) ? landingPage(authorized) : answerStreamRequest(authorized, eraOf(request));
 }
 

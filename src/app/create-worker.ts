@@ -32,6 +32,7 @@ import type { Env } from "../endpoint/request-context.ts";
 import { failure } from "../protocol/errors.ts";
 import { cancelBody, MESSAGE_MIN_RATE, RequestBody } from "../streams/request-body.ts";
 import { DEFAULT_MAX_BODY_BYTES, readBodyText } from "../endpoint/body.ts";
+import { finishResponse } from "../endpoint/finish-response.ts";
 import { NO_STORE } from "../endpoint/respond.ts";
 import { respondEach } from "../endpoint/respond-each.ts";
 
@@ -190,10 +191,8 @@ export function createWorker<
     }
     if (lastLoggedMessage !== startError.message) deployment.hooks.onError?.(startError, undefined);
     lastLoggedMessage = startError.message;
-    return respondMisconfigured(
-      request,
-      isProduction() ? "Internal error: this deployment is not complete" : startError.message,
-    );
+    const reason = isProduction() ? "Internal error: this deployment is not complete" : startError.message;
+    return respondMisconfigured(request, reason).then((response) => finishResponse(deployment, request, response));
   };
   try {
     // wrangler replaces `process.env.NODE_ENV`, so a deployment contains none of this. A Worker under vitest has no

@@ -5,7 +5,7 @@ import { UserError } from "../protocol/user-error.ts";
 import { omitUndefined } from "../protocol/members.ts";
 import { toBase64 } from "../auth/seal.ts";
 import type { PromptContent, PromptDocument } from "../tenants/document/tenant-document.ts";
-import type { Context } from "../handlers/typed-context.ts";
+import type { Context } from "../handlers/context.ts";
 import type { ContentBlock } from "../handlers/content-block.ts";
 import { createPrompt, type Prompt } from "../handlers/prompt.ts";
 

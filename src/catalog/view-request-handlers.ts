@@ -8,7 +8,7 @@ import { runBeforeCall } from "../handlers/run-handler-call.ts";
 import type { RequestScope, ResultStore } from "../handlers/request-scope.ts";
 import type {
   RequestHandlers,
-  CompletionRequest,
+  CompletionRef,
   CallablePrompt,
   CallableTool,
   ResourceList,
@@ -19,7 +19,7 @@ import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { toolError } from "../protocol/methods/tools.ts";
 import type { CallOutcome } from "../protocol/call-outcome.ts";
-import type { ResourceRef, ServedTemplate } from "../protocol/source.ts";
+import type { CompletionQuery, ResourceRef, ServedTemplate } from "../protocol/source.ts";
 import { parseUri } from "../protocol/uri.ts";
 import { listAllResources } from "./list-all-resources.ts";
 import type { ListedTool, View, ViewedPagedResources } from "./view.ts";
@@ -170,7 +170,11 @@ export class ViewRequestHandlers implements RequestHandlers {
     return failed ? failure("busy") : notFound(ref);
   }
 
-  async complete({ ref, ...query }: CompletionRequest, request: McpRequest): Promise<readonly string[] | CallOutcome> {
+  async complete(
+    ref: CompletionRef,
+    query: CompletionQuery,
+    request: McpRequest,
+  ): Promise<readonly string[] | CallOutcome> {
     if (ref.type === "prompt") {
       const prompt = this.definitions.prompt(ref.name, Date.now());
       if (!prompt || isFailure(prompt)) return failure("invalidParams", `Unknown prompt: ${ref.name}`);

@@ -46,6 +46,6 @@ export function endpointUrl(base: string, reference: string | undefined): string
 let lastId = 0;
 
 /** A request id that is unique within this process. */
-export function nextRequestId(): number {
+export function nextMessageId(): number {
   return (lastId += 1);
 }

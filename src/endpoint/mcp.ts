@@ -24,7 +24,7 @@ import { authorizeRequest } from "./authorize-request.ts";
 import type { AuthorizedRequest } from "./authorized-request.ts";
 import { answerClassified2025 } from "./era-2025/answer-2025.ts";
 import { answerSsePost, sseSessionIdOf } from "./era-2025/sse-post.ts";
-import { isPerMessage, rateLimit, toRejection, firstRejection } from "./rate-limit.ts";
+import { isPerMessage, rateLimit, countRefusal, firstRejection } from "./rate-limit.ts";
 import { answerListen } from "./notifications.ts";
 import { failureOf } from "./failure-of-error.ts";
 import { createRequestOutput, RequestStream } from "./request-stream.ts";
@@ -60,13 +60,13 @@ export async function handlePost(context: RequestContext, maxBytes: number, resp
     let authorized = await authorizeRequest(context);
     if (isFailure(authorized)) {
       body.discard();
-      return respondFailure(context.era, undefined, toRejection(context, authorized));
+      return respondFailure(context.era, undefined, countRefusal(context, authorized));
     }
     // 3. Read the body, once. The client decides how long that takes, so rights may have ended meanwhile.
     const readStart = Date.now();
     text = await readBodyText(body, Math.min(maxBytes, context.maxBodyBytes));
     if (!authorized.isLeased || Date.now() > readStart + SLOW_BODY_MS) authorized = await authorizeRequest(context);
-    if (isFailure(authorized)) return respondFailure(context.era, undefined, toRejection(context, authorized));
+    if (isFailure(authorized)) return respondFailure(context.era, undefined, countRefusal(context, authorized));
     const parsed = isFailure(text) ? text : parseJson(text, (bytes) => body.reserveMore(bytes));
     if (isFailure(parsed)) return await respondUnparsed(authorized, parsed);
     context.sentText = parsed.text;
@@ -92,7 +92,7 @@ export const handleBody: BodyHandler = async (authorized, accepted, body) => {
   const session = sseSessionIdOf(request, era);
   // The responses to a batch on an SSE connection are sent elsewhere, so the batch is accepted or rejected as a whole.
   const rejection = session !== null || !isPerMessage(limitFailures) ? firstRejection(limitFailures) : undefined;
-  if (rejection) return respondFailure(era, requestIdOfBody(body.value), rejection);
+  if (rejection) return respondFailure(era, messageIdOfBody(body.value), rejection);
   if (session !== null) return answerSsePost(authorized, session, body);
   // 5. Determine the revision, or the reason for a rejection.
   const classified = classify(body.value, inbound);
@@ -121,7 +121,7 @@ async function respondUnparsed(authorized: AuthorizedRequest, reason: Failure): 
 }
 
 /** The id of a request that is rejected before it is classified. */
-export function requestIdOfBody(value: unknown): EchoId {
+export function messageIdOfBody(value: unknown): EchoId {
   const message = parseMessage(value);
   return message.kind === "request" || message.kind === "invalid" ? message.id : undefined;
 }

@@ -7,7 +7,7 @@ import type { View } from "../catalog/view.ts";
 import { createPatternBudget } from "../resources/pattern-budget.ts";
 import { AppError } from "../protocol/app-error.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
-import { notification, resultResponse, type RequestId } from "../protocol/jsonrpc.ts";
+import { notification, resultResponse, type MessageId } from "../protocol/jsonrpc.ts";
 import { SourceSubscriptions } from "../catalog/source-subscriptions.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { acknowledgedParams, subscriptionMeta, type ListenFilter } from "../protocol/methods/subscriptions.ts";
@@ -43,7 +43,7 @@ const LISTEN_RESULT = { resultType: "complete" } as const;
 /** Answers `subscriptions/listen` with a stream. A failure: no stream was opened. */
 export async function answerListen(
   authorized: AuthorizedRequest,
-  { id, filter }: { readonly id: RequestId; readonly filter: ListenFilter },
+  { id, filter }: { readonly id: MessageId; readonly filter: ListenFilter },
 ): Promise<Response | Failure> {
   const _meta = subscriptionMeta(id);
   const stream = openNotifications(authorized, {

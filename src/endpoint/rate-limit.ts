@@ -119,7 +119,7 @@ const COUNTED_FAILURES: ReadonlySet<ErrorKey> = new Set(["unauthorized", "unknow
  * The response for an unknown tenant or credential. After too many of them, the response is the same for both. Counting
  * reveals nothing about which tenants exist, because both count alike.
  */
-export function toRejection(context: RequestContext, reason: Failure): Failure {
+export function countRefusal(context: RequestContext, reason: Failure): Failure {
   if (!COUNTED_FAILURES.has(reason.error)) return reason;
   return (
     createLimitFailure(limiter.countRefusal(context.clientAddress, defaultLimitsOf(context.deployment), Date.now())) ??

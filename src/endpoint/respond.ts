@@ -1,4 +1,4 @@
-// The one place where MCP responses become HTTP responses.
+// Makes HTTP responses of MCP responses. Headers that every response of an endpoint needs are set in finish-response.ts.
 
 import { encodeFailure, type EncodedResponse } from "../protocol/dispatch.ts";
 import { eraOfVersion, type Era } from "../protocol/revisions.ts";

@@ -10,12 +10,13 @@ import { cancelBody } from "../streams/request-body.ts";
 import { peekPolicy, type CachedPolicy } from "../tenants/cache/policy-cache.ts";
 import { targetOfUser, authenticateWithApp, NO_TENANT } from "./authenticate-with-app.ts";
 import { getMaxBodyBytes } from "./body.ts";
-import { preflight, withOrigin } from "./cors.ts";
+import { preflight } from "./cors.ts";
 import { authorizeRequest } from "./authorize-request.ts";
 import { findTenant } from "./find-tenant.ts";
 import { getTenantPolicy, noEndpoint, unknownTenantFailure } from "./tenant-policy.ts";
-import { toRejection, checkBlockedAddress } from "./rate-limit.ts";
-import { eraOf, errorKeyOf, respondFailure, copyErrorKey } from "./respond.ts";
+import { countRefusal, checkBlockedAddress } from "./rate-limit.ts";
+import { errorKeyOf } from "./respond.ts";
+import { finishResponse } from "./finish-response.ts";
 import { withTelemetry, RequestContext, type EndpointTarget, type Env, type Invocation } from "./request-context.ts";
 
 /** `hostnameTenant`: the tenant that owns the requested hostname. */
@@ -53,7 +54,7 @@ function checkHostAndHops({ headers }: Request, env: Env, hops: number): Failure
 /** The handlers of the HTTP methods, after the checks of host, tenant and origin. */
 export interface Endpoint {
   post(context: RequestContext, maxBodyBytes: number): Promise<Response>;
-  nonPost(context: RequestContext): Promise<Response>;
+  nonPost(context: RequestContext): Promise<Response | Failure>;
 }
 
 /** Like `serve`, but first asks the mounting app's `authenticate` for its user. */
@@ -69,7 +70,7 @@ export async function serveWithAppUser(
     return serve(deployment, invocation, target, endpoint);
   // Anything that the app reads from the request may be a credential, so the connection must be secure.
   const insecure = transportErrorOf(deployment, request);
-  if (insecure) return rejectRequest(deployment, request, insecure);
+  if (insecure) return finishResponse(deployment, request, insecure);
   const result = await authenticateWithApp(deployment, invocation);
   if (result === undefined) return serve(deployment, invocation, target, endpoint);
   if (!(result instanceof Response)) {
@@ -88,44 +89,46 @@ export async function serve(
   target: EndpointTarget | undefined,
   endpoint: Endpoint,
 ): Promise<Response> {
-  if (!deployment.observe) return serveTenant(deployment, invocation, target, endpoint);
   const instrumented = withTelemetry(deployment, invocation);
+  const { request, telemetry } = instrumented;
   let response: Response;
   try {
-    response = await serveTenant(deployment, instrumented, target, endpoint);
+    const admitted = await admitRequest(deployment, instrumented, target);
+    const answer = admitted instanceof RequestContext ? await callEndpoint(endpoint, admitted) : admitted;
+    response = finishResponse(deployment, request, answer, isFailure(admitted) ? null : request.headers.get("origin"));
   } catch (error) {
-    instrumented.telemetry?.recordResponse(undefined, "unavailable");
+    telemetry?.recordResponse(undefined, "unavailable");
     throw error;
   }
-  instrumented.telemetry?.recordResponse(response, errorKeyOf(response));
+  telemetry?.recordResponse(response, errorKeyOf(response));
   return response;
 }
 
-async function serveTenant(
+/** Resolves to the context of a request that the endpoint may answer, or to what answers it without the endpoint. */
+async function admitRequest(
   deployment: Deployment,
   invocation: Invocation,
   target: EndpointTarget | undefined,
-  endpoint: Endpoint,
-): Promise<Response> {
+): Promise<RequestContext | Response | Failure> {
   const { request, env } = invocation;
   const { headers } = request;
   // 1. The host, before anything else.
   const rejection = checkHostAndHops(request, env, hopsOf(headers));
-  if (rejection) return rejectRequest(deployment, request, rejection);
-  if (!target) return respondNotFound(deployment, request);
+  if (rejection) return rejection;
+  if (!target) return pathNotFound(deployment, request);
   const origin = headers.get("origin");
   const isOriginListed = isOriginAllowed(origin, env);
   // The same preflight response for every name and origin, so that it reveals none of them; the actual request is
   // rejected afterwards.
   if (request.method === "OPTIONS") {
     cancelBody(request);
-    return preflight(origin, headers.get("access-control-request-headers"));
+    return preflight(headers.get("access-control-request-headers"));
   }
   // 2. The tenant. Nothing is stored for an unknown name.
   const { tenant: id, profile, path, isOwnHostname: isHosted } = target;
   const credential = credentialFrom(invocation);
   const earlyRejection = rejectEarly(deployment, id, credential, request);
-  if (earlyRejection) return rejectRequest(deployment, request, earlyRejection);
+  if (earlyRejection) return earlyRejection;
   const tenantResult =
     (await findTenant(env, deployment, id)) ?? unknownTenantFailure({ request, deployment }, id, credential);
   const context = new RequestContext(deployment, invocation, {
@@ -138,18 +141,16 @@ async function serveTenant(
   });
   // 3. The origin; a tenant may allow more origins.
   if (!isOriginListed && !(await isOriginAllowedByTenant(context, origin))) {
-    return rejectRequest(deployment, request, toRejection(context, failure("forbiddenOrigin")));
+    return countRefusal(context, failure("forbiddenOrigin"));
   }
-  // 4. The HTTP method.
-  const response = await callEndpoint(endpoint, context);
-  return withOrigin(response, origin);
+  return context;
 }
 
 function credentialFrom({ request, user }: Invocation): Credential {
   return user ? { kind: "app", user } : parseCredential(request.headers.get("authorization"));
 }
 
-async function callEndpoint(endpoint: Endpoint, context: RequestContext): Promise<Response> {
+async function callEndpoint(endpoint: Endpoint, context: RequestContext): Promise<Response | Failure> {
   const { request, env } = context;
   if (request.method === "POST") return endpoint.post(context, getMaxBodyBytes(env));
   cancelBody(request);
@@ -214,30 +215,12 @@ async function isOriginAllowedByTenant(context: RequestContext, origin: string |
   return mode === "key" && isFailure(await authorizeRequest(context));
 }
 
-export function respondNotFound(deployment: Deployment, request: Request): Response {
+/** The failure for a path at which there is no endpoint. */
+export function pathNotFound(deployment: Deployment, request: Request): Failure {
   // A client that was rejected without a login hint tries to register. This response is the last message that its user
   // sees.
   const isRegistering = request.method === "POST" && new URL(request.url).pathname === "/register";
-  const unknown = isRegistering
+  return isRegistering
     ? failure("unknownTenant", "Not found: no client registers here. The key is wrong, or is missing")
     : noEndpoint({ request, deployment });
-  return rejectRequest(deployment, request, unknown);
-}
-
-/** Rejects a request whose body was not read. */
-export function rejectRequest(deployment: Deployment, request: Request, reason: Failure): Response {
-  cancelBody(request);
-  return reject(deployment, request, reason);
-}
-
-export function reject({ pages, path }: Deployment, request: Request, reason: Failure): Response {
-  const rejection = respondFailure(eraOf(request), undefined, reason);
-  return pages && isBrowserNavigation(request)
-    ? copyErrorKey(rejection, pages.renderRejection(request, path, rejection, reason))
-    : rejection;
-}
-
-/** Whether the request comes from a browser's address bar. */
-export function isBrowserNavigation({ method, headers }: Request): boolean {
-  return (method === "GET" || method === "HEAD") && (headers.get("accept") ?? "").toLowerCase().includes("text/html");
 }

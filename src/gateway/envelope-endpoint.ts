@@ -63,7 +63,7 @@ const METHODS: Readonly<Record<string, EnvelopeMethod>> = {
   "tools/call": callTool,
   "prompts/get": getPrompt,
   "resources/read": readResource,
-  "completion/complete": complete,
+  "completion/complete": completeValue,
   "server/discover": discover,
   "logging/setLevel": forwardUnchanged,
   ping: forwardUnchanged,
@@ -307,11 +307,12 @@ async function readVisibleResource(
   return undefined;
 }
 
-async function complete(at: MethodContext): Promise<CallOutcome> {
+async function completeValue(at: MethodContext): Promise<CallOutcome> {
   const { call, upstreamTarget } = at;
   const completion = parseCompletion(call);
   if (isFailure(completion)) return completion;
-  const { ref, name, value, known } = completion;
+  const { ref, query } = completion;
+  const { name, value, known } = query;
   const isVisible =
     ref.type === "prompt"
       ? visibleNames(at, "prompts").has(policyName(upstreamTarget.id, ref.name))

@@ -8,13 +8,13 @@ import { parseEnvelope } from "./envelope-endpoint.ts";
 import { stripMountPath } from "../deployment/mount.ts";
 import { classify } from "../protocol/classify.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
-import { isObject, isRequestId, type EchoId } from "../protocol/jsonrpc.ts";
+import { isObject, isMessageId, type EchoId } from "../protocol/jsonrpc.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { serveWithAppUser, type Endpoint } from "../endpoint/serve.ts";
 import { authorizeRequest } from "../endpoint/authorize-request.ts";
 import { createRequest2025 } from "../endpoint/era-2025/answer-2025.ts";
 import { runCall } from "../endpoint/era-2025/run-call.ts";
-import { rateLimit, toRejection, firstRejection } from "../endpoint/rate-limit.ts";
+import { rateLimit, countRefusal, firstRejection } from "../endpoint/rate-limit.ts";
 import { answer2026, handlePost, type BodyHandler } from "../endpoint/mcp.ts";
 import { respondAccepted, respondFailure } from "../endpoint/respond.ts";
 import type { EndpointTarget, Env, RequestContext } from "../endpoint/request-context.ts";
@@ -97,13 +97,13 @@ async function answerEnvelopedMessage(
 }
 
 function echoIdOf(body: unknown): EchoId {
-  return isObject(body) && (isRequestId(body.id) || body.id === null) ? body.id : undefined;
+  return isObject(body) && (isMessageId(body.id) || body.id === null) ? body.id : undefined;
 }
 
 async function rejectNonPost(context: RequestContext): Promise<Response> {
   const era = context.era;
   const authorized = await authorizeRequest(context);
-  if (isFailure(authorized)) return respondFailure(era, undefined, toRejection(context, authorized));
+  if (isFailure(authorized)) return respondFailure(era, undefined, countRefusal(context, authorized));
   const limitFailure = firstRejection(await rateLimit(authorized, undefined));
   if (limitFailure) return respondFailure(era, undefined, limitFailure);
   const response = respondFailure(era, undefined, failure("methodNotAllowed", "Method not allowed: use POST"));

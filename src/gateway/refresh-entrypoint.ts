@@ -169,7 +169,7 @@ async function refreshCatalog(request: RefreshRequest, runtime: RefreshRuntime):
   const location = sectionPlace(storageKey(tenant, uid), env.BODIES, stub);
   const writeNamedSection = (name: string, bytes: Uint8Array) => writeSection(location, { name, bytes });
   let missing: string | null = null;
-  const complete = (why: string | null, afterMs: number) =>
+  const completeRefresh = (why: string | null, afterMs: number) =>
     createRpcClient(stub(), gatewayStore).completeRefresh({ id, config, why, missing, afterMs, jitter: Math.random() });
   try {
     const content = () => contentStubOf(env, { id: tenant, placement, uid });
@@ -187,7 +187,7 @@ async function refreshCatalog(request: RefreshRequest, runtime: RefreshRuntime):
     if (state === "full") throw new RefreshError(SECTIONS_FULL);
     await createRpcClient(stub(), sectionStore).remove(failureSection(id));
     const ttlMs = Math.min(catalog.cache?.ttlMs ?? DEFAULT_TTL_MS, catalog.unread ? UNREAD_TTL_MS : Infinity);
-    await complete(null, Math.min(Math.max(ttlMs, MIN_TTL_MS), MAX_TTL_MS));
+    await completeRefresh(null, Math.min(Math.max(ttlMs, MIN_TTL_MS), MAX_TTL_MS));
     return undefined;
   } catch (error) {
     const { why } = reasonOf(error);
@@ -195,7 +195,7 @@ async function refreshCatalog(request: RefreshRequest, runtime: RefreshRuntime):
     try {
       await writeFailureNote(request, stub, { error, write: writeNamedSection });
     } finally {
-      await complete(why, (fault && retryAfterMs(fault, Date.now())) ?? 0);
+      await completeRefresh(why, (fault && retryAfterMs(fault, Date.now())) ?? 0);
     }
     return internalErrorOf(id, error);
   }

@@ -8,7 +8,7 @@ import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { CallOutcome } from "../protocol/call-outcome.ts";
 import type { Around, AroundCall, AroundOutcome } from "./request-scope.ts";
 import { eventOf, toErrorOutcome, type HandlerCall } from "./error-outcome.ts";
-import { runHandler } from "./run-handler.ts";
+import { runBounded } from "./run-bounded.ts";
 import { Stopwatch } from "./stopwatch.ts";
 
 /** Milliseconds that one `around` may take per run, without the time in `next`. */
@@ -86,7 +86,7 @@ function composeAround(arounds: readonly Around[], target: RejectableTarget, inn
         if (runs > MAX_RUNS) throw new Error(`${name}: next() was called more than ${MAX_RUNS} times`);
         return innerTime.run(next);
       };
-      const end = await runHandler<unknown>(() => current(call, boundedNext), {
+      const end = await runBounded<unknown>(() => current(call, boundedNext), {
         timeoutMs: MIDDLEWARE_TIMEOUT_MS,
         elicitor: { waitedMs: () => innerTime.elapsed },
       });

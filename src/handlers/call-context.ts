@@ -21,7 +21,7 @@ import { publishChanges, type Announcement } from "./publish-changes.ts";
 import type { RequestScope, Identity, LinkOptions } from "./request-scope.ts";
 import type { ResourceLinkBlock } from "./content-block.ts";
 import type { Question } from "./question.ts";
-import type { UntypedContext, Root } from "./context.ts";
+import type { Context, Root } from "./context.ts";
 import { parseAcceptedContent, type ElicitAnswer, type ElicitOptions } from "./elicitation.ts";
 import { eventOf } from "./error-outcome.ts";
 import type { Elicitor } from "./elicitor.ts";
@@ -35,14 +35,14 @@ interface LogEntry {
   readonly params: JsonObject;
 }
 
-export class CallContext implements UntypedContext {
+export class CallContext implements Omit<Context<unknown, unknown>, "elicit" | "sample"> {
   readonly #call: McpRequest;
   readonly #requestScope: RequestScope;
   readonly #elicitor: Elicitor;
   readonly #name: string;
   #resourceStore: ResourceStore | undefined;
   #guardedFetch: GuardedFetch | undefined;
-  #request: UntypedContext["request"] | undefined;
+  #request: Context["request"] | undefined;
   #abort: AbortController | undefined;
   #abortReason: unknown;
   #progress = Number.NEGATIVE_INFINITY;
@@ -156,7 +156,7 @@ export class CallContext implements UntypedContext {
     this.#abort?.abort(reason);
   }
 
-  get request(): UntypedContext["request"] {
+  get request(): Context["request"] {
     return (this.#request ??= { headers: visibleHeaders(this.#requestScope.headers) });
   }
 

@@ -1,4 +1,5 @@
-// The members of `ctx`, as an interface that a test can stand in for. A handler can reach nothing else.
+// `ctx`, as an interface that a test can stand in for. A handler can reach nothing else. Types only, so nothing lands
+// in the bundle.
 
 import type { Principal } from "../auth/principal.ts";
 import type { OutboundInit } from "../outbound/guarded-fetch.ts";
@@ -8,9 +9,10 @@ import type { Announcement } from "./publish-changes.ts";
 import type { Question } from "./question.ts";
 import type { Identity, LinkOptions } from "./request-scope.ts";
 import type { ResourceLinkBlock } from "./content-block.ts";
-import type { ElicitAnswer, ElicitOptions } from "./elicitation.ts";
+import type { ElicitAnswer, ElicitedContent, Elicitations } from "./elicitation.ts";
 import type { Bytes } from "./read-bytes.ts";
-import type { SampleOptions } from "./sampling.ts";
+import type { SampleOptions, SampleParams, SampleResult } from "./sampling.ts";
+import type { AnySchema } from "./schema.ts";
 import type { ResourceStore } from "./resource-store.ts";
 
 export interface Root {
@@ -24,7 +26,21 @@ export interface RequestHeaders extends Iterable<[string, string]> {
   has(name: string): boolean;
 }
 
-export interface UntypedContext {
+declare global {
+  namespace Tenantry {
+    /**
+     * The type of `ctx.settings`. Redeclare it once, like `Cloudflare.Env`, or pass the type in `ctx: Context<Env,
+     * Settings>`.
+     */
+    interface Settings {}
+  }
+}
+
+/**
+ * The `ctx` of a handler. `Env` is the type of the Worker's bindings; by default the one that `wrangler types`
+ * generates.
+ */
+export interface Context<Env = Cloudflare.Env, Settings = Tenantry.Settings, Config = unknown> {
   /** The tenant of this call, and the profile of its endpoint or null. */
   readonly tenant: { readonly id: string; readonly profile: string | null };
   /** The authenticated caller. */
@@ -50,12 +66,18 @@ export interface UntypedContext {
   readonly meta: JsonObject;
   /** Id of this request in the logs. It is safe to show to clients. */
   readonly requestId: string;
-  /** The tenant's configuration of this tool, or undefined. Frozen, because other calls read the same object. */
-  readonly config: unknown;
-  /** The tenant's settings, shared by all definitions in code. Frozen; an empty object if the tenant has none. */
-  readonly settings: unknown;
+  /**
+   * The tenant's configuration of this tool, parsed by the tool's `config` schema, or undefined. Frozen, because other
+   * calls read the same object.
+   */
+  readonly config: Config;
+  /**
+   * The tenant's settings, parsed by the Worker's `settings` schema and shared by all definitions in code. Frozen; an
+   * empty object if the tenant has none.
+   */
+  readonly settings: Settings;
   /** The Worker's bindings. */
-  readonly env: unknown;
+  readonly env: Env;
   /** The tenant's stored resources that the caller may see. */
   readonly resources: ResourceStore;
   /**
@@ -100,15 +122,16 @@ export interface UntypedContext {
    */
   can(capability: ClientCapability): boolean;
   /**
-   * Asks the person with a form or a URL. `name` must be unique within the call: it finds the answer when the handler
-   * runs again. Rejects if the client does not support it, and inside `once`.
+   * Asks the person with a form or a URL; accepted content has the schema's type. `name` must be unique within the
+   * call: it finds the answer when the handler runs again. Rejects if the client does not support it (`can` says so),
+   * and inside `once`.
    */
-  elicit(name: string, options: ElicitOptions): Promise<ElicitAnswer>;
-  /**
-   * Asks the client's model. `params` are those of sampling/createMessage. Clients can report progress only in era
-   * 2025.
-   */
-  sample(name: string, params: JsonObject, options?: SampleOptions): Promise<JsonObject>;
+  elicit<const Schema extends AnySchema = AnySchema>(
+    name: string,
+    options: Elicitations<Schema>["form" | "page"],
+  ): Promise<ElicitAnswer<ElicitedContent<Schema>>>;
+  /** Asks the client's model. Clients can report progress only in era 2025. */
+  sample(name: string, params: SampleParams, options?: SampleOptions): Promise<SampleResult>;
   /** Asks for the folders that the client works in. */
   roots(name?: string): Promise<readonly Root[]>;
   /** Asks several questions at once, in wire form and by name. Resolves to all the answers, by the same names. */
@@ -123,4 +146,9 @@ export interface UntypedContext {
    * started `act` and its outcome is unknown. `act` must not ask the client: ask before, and await the answer.
    */
   once<T>(name: string, act: () => T | Promise<T>): Promise<T>;
+}
+
+/** The bindings and settings that handlers read. A type for the compiler only; the member never exists. */
+export interface Wants<Env, Settings> {
+  readonly wants?: (env: Env, settings: Settings) => never;
 }

@@ -109,17 +109,17 @@ export class ReplayElicitor implements Elicitor {
       const capability = capabilityOf(question);
       if (!this.can(capability)) throw new MissingCapabilityError(capability);
     }
-    let complete = true;
+    let isAnswered = true;
     for (const [name, question] of Object.entries(questions)) {
       const key = await digest(canonicalJson(question));
       const answer = this.#findAnswer(name, question, key);
       if (answer) results[name] = answer;
       else {
-        complete = false;
+        isAnswered = false;
         this.#draft.unanswered[name] = { digest: key, question };
       }
     }
-    return complete ? results : this.#suspend();
+    return isAnswered ? results : this.#suspend();
   }
 
   #findAnswer(name: string, question: Question, key: string): JsonObject | undefined {

@@ -2,7 +2,7 @@ import type { RequestScope } from "./request-scope.ts";
 import { accessRulesOf, type AccessRules } from "./access-rules.ts";
 import { DEFAULT_TIMEOUT_MS, runHandlerCall } from "./run-handler-call.ts";
 import { runCompleter, type Completer } from "./run-completer.ts";
-import type { Context, Wants } from "./typed-context.ts";
+import type { Context, Wants } from "./context.ts";
 import type { McpRequest } from "../protocol/mcp-request.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { omitUndefined } from "../protocol/members.ts";

@@ -49,7 +49,7 @@ function purposeOf({ upstream }: StateBinding): string {
 /** Returns undefined if the sealed state is too long. */
 async function sealState(binding: StateBinding, call: McpRequest, state: JsonObject): Promise<string | undefined> {
   const request = await requestDigest(binding, call);
-  const payload = JSON.stringify({ request, expires: call.now() + STATE_LIFETIME_MS, ...state });
+  const payload = JSON.stringify({ request, expires: Date.now() + STATE_LIFETIME_MS, ...state });
   const text = await seal(binding.ring, purposeOf(binding), payload);
   return text.length <= MAX_STATE_CHARACTERS ? text : undefined;
 }
@@ -67,7 +67,7 @@ async function openState(
   // The first format has no `format` member. A later release that changes the payload numbers its format here.
   if (opened.format !== undefined) return invalidState("is of another release; send the request again without it");
   if (opened.request !== (await requestDigest(binding, call))) return invalidState("belongs to another request");
-  return opened.expires < call.now() ? invalidState("has expired; send the request again without it") : { opened };
+  return opened.expires < Date.now() ? invalidState("has expired; send the request again without it") : { opened };
 }
 
 /** `broken` says why the call cannot continue: too many rounds, or too much state. */

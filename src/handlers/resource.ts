@@ -3,7 +3,7 @@ import { applyAround } from "./around.ts";
 import { accessRulesOf, type AccessRules } from "./access-rules.ts";
 import { DEFAULT_TIMEOUT_MS, runHandlerCall } from "./run-handler-call.ts";
 import { runCompleter, type Completer } from "./run-completer.ts";
-import type { Context, Wants } from "./typed-context.ts";
+import type { Context, Wants } from "./context.ts";
 import type { McpRequest } from "../protocol/mcp-request.ts";
 import { failure } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";

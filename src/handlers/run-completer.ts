@@ -8,9 +8,9 @@ import type { CompletionQuery } from "../protocol/source.ts";
 import type { RequestScope } from "./request-scope.ts";
 import { CallContext } from "./call-context.ts";
 import { eventOf, toErrorOutcome } from "./error-outcome.ts";
-import { runHandler, type HandlerEnd } from "./run-handler.ts";
+import { runBounded, type HandlerEnd } from "./run-bounded.ts";
 import { StreamElicitor } from "./stream-elicitor.ts";
-import type { Context } from "./typed-context.ts";
+import type { Context } from "./context.ts";
 
 /**
  * Passed to a completer beside the typed text. `arguments` holds the values already chosen; `Name` is the union of
@@ -60,7 +60,7 @@ export async function runNonInteractive<T>(
 ): Promise<HandlerEnd<T>> {
   const elicitor = new StreamElicitor({ revision: call.revision, capabilities: {} }, undefined);
   const ctx = new CallContext(call, requestScope, elicitor, name);
-  const end = await runHandler(async () => work(ctx), { timeoutMs, elicitor, sink: call.sink });
+  const end = await runBounded(async () => work(ctx), { timeoutMs, elicitor, sink: call.sink });
   if (end.kind !== "returned") ctx.abort(new Error("nobody waits for it any more"));
   ctx.close();
   return end;

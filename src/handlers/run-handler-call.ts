@@ -11,14 +11,13 @@ import { authorityStore } from "../tenants/object/authority-store.ts";
 import { createRpcClient } from "../tenants/object/store.ts";
 import { withTimeout } from "../tenants/cache/with-timeout.ts";
 import { CallContext } from "./call-context.ts";
-import type { UntypedContext } from "./context.ts";
 import { eventOf, toErrorOutcome } from "./error-outcome.ts";
 import type { CallEnd, RequestScope } from "./request-scope.ts";
 import type { IdempotencyStore } from "./idempotency.ts";
 import { ReplayElicitor, type Elicitor } from "./elicitor.ts";
 import { callStorage } from "./unhandled-rejections.ts";
 import { StreamElicitor } from "./stream-elicitor.ts";
-import { runHandler, type HandlerEnd } from "./run-handler.ts";
+import { runBounded, type HandlerEnd } from "./run-bounded.ts";
 import { bindingOf, CALL_LIFETIME_MS, openReplayState, readResponses, sealReplayState } from "./request-state.ts";
 
 /** Milliseconds: the default time limit of tools, and the limit of prompts and resources. */
@@ -27,10 +26,11 @@ export const DEFAULT_TIMEOUT_MS = 60_000;
 /** `broken` says why the handler's value cannot be sent to a client. */
 export type HandlerResult = { readonly result: JsonObject } | { readonly broken: string };
 
-export interface RunOptions<T> {
+/** A handler with what a call of it needs. */
+export interface RunnableHandler<T> {
   readonly name: string;
   readonly timeoutMs: number;
-  readonly handler: (ctx: UntypedContext) => T | Promise<T>;
+  readonly handler: (ctx: CallContext) => T | Promise<T>;
   /** Converts the handler's value into a result. */
   readonly toResult: (value: T) => HandlerResult | Promise<HandlerResult>;
   /** True when results must fit a schema. An error never fits it. */
@@ -56,27 +56,27 @@ export const contextFactory = {
 };
 
 export async function runHandlerCall<T>(
-  options: RunOptions<T>,
+  runnable: RunnableHandler<T>,
   call: McpRequest,
   requestScope: RequestScope,
 ): Promise<CallOutcome> {
   const elicitor =
     call.revision.era === "2026"
       ? await createReplayElicitor(call, requestScope)
-      : new StreamElicitor(call, createIdempotencyStore(call, requestScope));
+      : new StreamElicitor(call, createIdempotencyStore(requestScope));
   if (isFailure(elicitor)) return elicitor;
   const rejection = await requestScope.recheck(call);
   if (rejection) return rejection;
   let handlerResult: T | Promise<T> | undefined;
-  const { name } = options;
+  const { name } = runnable;
   const ctx = contextFactory.create(call, requestScope, elicitor, name);
-  const end = await runHandler(() => (handlerResult = startHandler(options, ctx, call, requestScope)), {
-    timeoutMs: options.timeoutMs,
+  const end = await runBounded(() => (handlerResult = startHandler(runnable, ctx, call, requestScope)), {
+    timeoutMs: runnable.timeoutMs,
     elicitor,
     sink: call.sink,
   });
   if (ctx.pendingLogs) await ctx.pendingLogs;
-  const outcome = await toOutcome(end, { options, call, requestScope, ctx, elicitor });
+  const outcome = await toOutcome(end, { runnable, call, requestScope, ctx, elicitor });
   // The call is over. Its handler, which sees `ctx.signal` abort, may still clean up.
   const close = () => {
     ctx.close();
@@ -91,8 +91,8 @@ export async function runHandlerCall<T>(
 }
 
 function startHandler<T>(
-  { name, handler }: RunOptions<T>,
-  ctx: UntypedContext,
+  { name, handler }: RunnableHandler<T>,
+  ctx: CallContext,
   call: McpRequest,
   requestScope: RequestScope,
 ): T | Promise<T> {
@@ -134,24 +134,24 @@ async function createReplayElicitor(call: McpRequest, requestScope: RequestScope
   const responses = parsed.value;
   const { capabilities } = call;
   if (call.params.requestState === undefined) {
-    return new ReplayElicitor(capabilities, undefined, responses, createIdempotencyStore(call, requestScope));
+    return new ReplayElicitor(capabilities, undefined, responses, createIdempotencyStore(requestScope));
   }
   const earlierState = await openReplayState(bindingOf(requestScope), call);
   return isFailure(earlierState)
     ? earlierState
-    : new ReplayElicitor(capabilities, earlierState, responses, createIdempotencyStore(call, requestScope));
+    : new ReplayElicitor(capabilities, earlierState, responses, createIdempotencyStore(requestScope));
 }
 
-function createIdempotencyStore(call: McpRequest, requestScope: RequestScope): IdempotencyStore {
+function createIdempotencyStore(requestScope: RequestScope): IdempotencyStore {
   return {
     claim: (nonce, name) =>
-      createRpcClient(requestScope.stub(), authorityStore).claim(nonce, name, call.now() + CALL_LIFETIME_MS),
+      createRpcClient(requestScope.stub(), authorityStore).claim(nonce, name, Date.now() + CALL_LIFETIME_MS),
     settle: (nonce, name, value) => createRpcClient(requestScope.stub(), authorityStore).settle(nonce, name, value),
   };
 }
 
 interface RunState<T> {
-  readonly options: RunOptions<T>;
+  readonly runnable: RunnableHandler<T>;
   readonly call: McpRequest;
   readonly requestScope: RequestScope;
   readonly ctx: CallContext;
@@ -159,10 +159,10 @@ interface RunState<T> {
 }
 
 async function toOutcome<T>(end: HandlerEnd<T>, state: RunState<T>): Promise<CallOutcome> {
-  const { options, ctx } = state;
+  const { runnable, ctx } = state;
   switch (end.kind) {
     case "returned":
-      return resultOutcome(await toHandlerResult(options, end.value), state);
+      return resultOutcome(await toHandlerResult(runnable, end.value), state);
     case "threw":
       return errorOutcome(end.error, state);
     case "suspended":
@@ -170,7 +170,7 @@ async function toOutcome<T>(end: HandlerEnd<T>, state: RunState<T>): Promise<Cal
       // In era 2025 this answer is not sent: another run of the call takes over and answers.
       return state.elicitor instanceof ReplayElicitor ? inputRequired(state, state.elicitor) : failure("cancelled");
     case "timedOut": {
-      const { name, timeoutMs } = options;
+      const { name, timeoutMs } = runnable;
       const { call, requestScope } = state;
       const timeoutError = new Error(`no result within ${timeoutMs} ms`);
       ctx.abort(timeoutError);
@@ -186,9 +186,9 @@ async function toOutcome<T>(end: HandlerEnd<T>, state: RunState<T>): Promise<Cal
 }
 
 /** A value that cannot be written as JSON, such as a circular one, is an error of the handler like any other. */
-async function toHandlerResult<T>(options: RunOptions<T>, value: T): Promise<HandlerResult> {
+async function toHandlerResult<T>(runnable: RunnableHandler<T>, value: T): Promise<HandlerResult> {
   try {
-    return await options.toResult(value);
+    return await runnable.toResult(value);
   } catch (error) {
     return { broken: error instanceof Error ? error.message : String(error) };
   }
@@ -196,12 +196,12 @@ async function toHandlerResult<T>(options: RunOptions<T>, value: T): Promise<Han
 
 function resultOutcome<T>(result: HandlerResult, state: RunState<T>): CallOutcome {
   if ("result" in result) return { kind: "complete", result: result.result };
-  return errorOutcome(new Error(`${state.options.name}: ${result.broken}`), state);
+  return errorOutcome(new Error(`${state.runnable.name}: ${result.broken}`), state);
 }
 
 function errorOutcome<T>(
   error: unknown,
-  { options: { name, hasOutput }, call, requestScope }: RunState<T>,
+  { runnable: { name, hasOutput }, call, requestScope }: RunState<T>,
 ): CallOutcome {
   return toErrorOutcome(error, { name, hasOutput, call, requestScope });
 }

@@ -4,7 +4,7 @@
 import type { RequestScope } from "./request-scope.ts";
 import { eventOf } from "./error-outcome.ts";
 import { runNonInteractive } from "./run-completer.ts";
-import type { Context } from "./typed-context.ts";
+import type { Context } from "./context.ts";
 import type { McpRequest } from "../protocol/mcp-request.ts";
 import type { ResourceDefinition } from "../protocol/definition.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";

@@ -11,7 +11,7 @@ import {
   type CompiledSchema,
   type Infer,
 } from "./schema.ts";
-import type { Context, Wants } from "./typed-context.ts";
+import type { Context, Wants } from "./context.ts";
 import type { McpRequest } from "../protocol/mcp-request.ts";
 import type { Resumable } from "../protocol/definition.ts";
 import { collectParamHeaders, type ParamHeader } from "../protocol/headers.ts";
@@ -210,9 +210,9 @@ async function callTool(
 function resumableOf(tool: string, resumable: boolean | Partial<Resumable>): Resumable | undefined {
   if (resumable === false) return undefined;
   if (resumable !== true) assertMemberTypes(`tool "${tool}": resumable`, resumable, "closeAfterMs retryMs");
-  const complete = { ...DEFAULT_RESUMABLE, ...(resumable === true ? {} : resumable) };
-  const { closeAfterMs, retryMs } = complete;
-  if (closeAfterMs >= 0 && retryMs >= 0 && retryMs <= MAX_RETRY_MS) return complete;
+  const withDefaults = { ...DEFAULT_RESUMABLE, ...(resumable === true ? {} : resumable) };
+  const { closeAfterMs, retryMs } = withDefaults;
+  if (closeAfterMs >= 0 && retryMs >= 0 && retryMs <= MAX_RETRY_MS) return withDefaults;
   throw new TypeError(`tool "${tool}": closeAfterMs is 0 or more, retryMs from 0 to ${MAX_RETRY_MS}`);
 }
 

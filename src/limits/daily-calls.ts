@@ -131,10 +131,10 @@ export class DailyCalls {
 
 function findExceeded(counted: readonly CountedLimit[], now: number): LimitRejection | undefined {
   const exceeded = counted.find(({ count, most }) => count.usedAt(now) >= most);
-  return exceeded && toRejection(exceeded, now);
+  return exceeded && dailyRejection(exceeded, now);
 }
 
-function toRejection({ name, most }: CountedLimit, now: number): LimitRejection {
+function dailyRejection({ name, most }: CountedLimit, now: number): LimitRejection {
   return { name, most, seconds: 86_400, waitMs: untilTomorrowMs(now) };
 }
 
@@ -147,7 +147,7 @@ async function takeExactly(
   updateCounts(counted, use);
   // Decided by the object's counts, because its clock may be on another day.
   const exceeded = use.isTaken ? undefined : counted.find(({ most }, at) => (use.used[at] ?? 0) >= most);
-  return exceeded && toRejection(exceeded, now);
+  return exceeded && dailyRejection(exceeded, now);
 }
 
 function updateCounts(counted: readonly CountedLimit[], { used, day }: DailyUse): void {

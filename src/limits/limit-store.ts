@@ -143,7 +143,7 @@ function rowOf(host: TenantHost, { caller: requested, most }: DailyLimit, now: n
   const isOwnRow = requested === "" || findRow(requested) || !hasMaxCallers(host, today, kind);
   const caller = isOwnRow ? requested : `others ${kind}`;
   const row = findRow(caller);
-  // A clock that was set back a little over midnight does not start the previous day's quota again.
+  // A clock that was set back a little over midnight does not start the previous day's limit again.
   const day = row && row.day > today && row.day <= dayOf(now + CLOCK_SKEW_MS) ? row.day : today;
   return { caller, most, day, used: row?.day === day ? row.used : 0 };
 }
@@ -152,19 +152,19 @@ function rowOf(host: TenantHost, { caller: requested, most }: DailyLimit, now: n
 function addCalls(host: TenantHost, row: Row, calls: number): number {
   if (calls === 0) return row.used;
   const used = row.used + calls;
-  emitQuotaWarning(host, row, used);
+  emitDailyLimitWarning(host, row, used);
   host.sql.exec("INSERT OR REPLACE INTO daily_calls (caller, day, used) VALUES (?, ?, ?)", row.caller, row.day, used);
   return used;
 }
 
-function emitQuotaWarning(
-  { emitEvent: tell }: TenantHost,
+function emitDailyLimitWarning(
+  { emitEvent }: TenantHost,
   { caller, day, most, used: before }: Row,
   after: number,
 ): void {
   const threshold = most * WARN_AT;
   if (before < threshold && after >= threshold)
-    tell?.({ type: "quota.reached", key: `${caller} ${day}`, data: { who: caller, day, most } });
+    emitEvent?.({ type: "quota.reached", key: `${caller} ${day}`, data: { who: caller, day, most } });
 }
 
 /** Deletes rows of earlier days first. */

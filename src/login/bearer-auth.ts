@@ -18,7 +18,7 @@ import {
 import { principalFromClaims } from "./claims.ts";
 import { verifyWithIssuer } from "./issuers/issuer-keys.ts";
 import { initialScopesOf } from "./oauth-scopes.ts";
-import { createChallenge, tenantIssuerOf, protectedResourceOf, type ProtectedResource } from "./protected-resource.ts";
+import { createChallenge, tenantIssuerOf, endpointUrlsOf, type EndpointUrls } from "./protected-resource.ts";
 
 /** Tokens that an isolate caches per tenant; the one verified first is evicted first. */
 const MAX_TOKENS = 1000;
@@ -38,11 +38,11 @@ export async function authenticateBearer(callerContext: CallerContext): Promise<
   if (credential.kind === "storedPrincipal") return recheckPerson(credential.person, issuersOf(document));
   if (credential.kind === "app")
     return isFailure(principalResult) ? principalResult : withAnonymousScopes(principalResult, document);
-  const resource = requestedResource(context);
-  if (credential.kind === "unrecognized") return authenticateToken(credential.token, resource, callerContext);
+  const endpointUrls = requestedEndpointUrls(context);
+  if (credential.kind === "unrecognized") return authenticateToken(credential.token, endpointUrls, callerContext);
   if (isFailure(principalResult))
     return principalResult.error === "unauthorized" ? rejectCredential(callerContext, credential) : principalResult;
-  return isForOtherEndpoint(principalResult, credential.kind, resource)
+  return isForOtherEndpoint(principalResult, credential.kind, endpointUrls)
     ? unauthorizedFailure(callerContext, WRONG_AUDIENCE)
     : withAnonymousScopes(principalResult, document);
 }
@@ -68,9 +68,9 @@ const WRONG_AUDIENCE = "it is for another audience";
 /**
  * A token of ours is for one endpoint. For a call that outlives its request, this was checked when the request came.
  */
-function isForOtherEndpoint(principal: Principal, kind: string, { resource }: ProtectedResource): boolean {
-  const { resource: tokenResource = resource } = principal as Partial<OAuthPrincipal>;
-  return kind === "key" && tokenResource !== resource;
+function isForOtherEndpoint(principal: Principal, kind: string, { canonical }: EndpointUrls): boolean {
+  const { resource = canonical } = principal as Partial<OAuthPrincipal>;
+  return kind === "key" && resource !== canonical;
 }
 
 /** Scopes of the tenant that need no credential; empty outside the mode `mixed`. */
@@ -87,9 +87,9 @@ function withAnonymousScopes(principal: Principal, document: TenantDocument): Pr
     : principal;
 }
 
-/** The endpoint that the request is for. */
-export function requestedResource({ target, request, deployment }: CallerContext["context"]): ProtectedResource {
-  return protectedResourceOf(request, deployment.path, target.path);
+/** The URLs of the endpoint that the request is for. */
+export function requestedEndpointUrls({ target, request, deployment }: CallerContext["context"]): EndpointUrls {
+  return endpointUrlsOf(request, deployment.path, target.path);
 }
 
 /** A person in a browser has opened a URL that is meant for a client. */
@@ -109,7 +109,7 @@ export function unauthorizedFailure(
   if (insecure) return insecure;
   const message = why === undefined ? browserHint(context.request) : `Invalid credential: ${why}`;
   const challengeError = why === undefined ? undefined : ({ error: "invalid_token", why } as const);
-  const challenge = createChallenge(requestedResource(context), auth ? initialScopesOf(auth) : [], challengeError);
+  const challenge = createChallenge(requestedEndpointUrls(context), auth ? initialScopesOf(auth) : [], challengeError);
   return { ...failure("unauthorized", message), challenge };
 }
 
@@ -123,21 +123,21 @@ function recheckPerson(person: OAuthPrincipal, issuers: readonly IssuerDocument[
 
 async function authenticateToken(
   token: string,
-  resource: ProtectedResource,
+  endpointUrls: EndpointUrls,
   callerContext: CallerContext,
 ): Promise<AuthenticationResult> {
   const { memo } = callerContext;
   const cache = (memo.get(TOKEN_CACHE) as TokenCache | undefined) ?? new Map<string, OAuthPrincipal>();
   memo.set(TOKEN_CACHE, cache);
   // A token is valid for some endpoints of a tenant only.
-  const key = `${resource.resource} ${token}`;
+  const key = `${endpointUrls.canonical} ${token}`;
   const person = cache.get(key);
   if (person) {
     if (Date.now() < person.expires) return person;
     cache.delete(key);
     return unauthorizedFailure(callerContext, "it has expired");
   }
-  const verified = await verifyToken(token, resource, callerContext);
+  const verified = await verifyToken(token, endpointUrls, callerContext);
   if ("kind" in verified && verified.kind === "failure") return verified;
   const principal = { ...verified, tenantIssuer: tenantIssuerOf(callerContext.context) };
   cacheToken(cache, key, principal);
@@ -158,7 +158,7 @@ export function cacheToken(cache: TokenCache, key: string, person: OAuthPrincipa
 
 async function verifyToken(
   token: string,
-  resource: ProtectedResource,
+  endpointUrls: EndpointUrls,
   callerContext: CallerContext,
 ): Promise<OAuthPrincipal | Failure> {
   const claimedName = peekIssuer(token);
@@ -168,23 +168,23 @@ async function verifyToken(
       callerContext,
       claimedName === undefined ? "it is neither a key nor a token" : "it has another issuer",
     );
-  const claims = await claimsOf(token, issuer, { resource, callerContext });
+  const claims = await claimsOf(token, issuer, { endpointUrls, callerContext });
   if (isFailure(claims)) return claims;
   return principalFromClaims(issuer, claims, anonymousScopesOf(callerContext.document));
 }
 
 interface ClaimsRequest {
-  readonly resource: ProtectedResource;
+  readonly endpointUrls: EndpointUrls;
   readonly callerContext: CallerContext;
 }
 
 async function claimsOf(
   token: string,
   issuer: IssuerDocument,
-  { resource, callerContext }: ClaimsRequest,
+  { endpointUrls, callerContext }: ClaimsRequest,
 ): Promise<JwtClaims | Failure> {
   const refreshContext = callerContext.createRefreshContext();
-  const audience = audienceOf(issuer, resource, callerContext);
+  const audience = audienceOf(issuer, endpointUrls, callerContext);
   try {
     const verified = await verifyWithIssuer(refreshContext, token, { issuer: issuer.issuer, audience });
     if (verified?.kind === "verified") return verified.claims;
@@ -204,8 +204,8 @@ async function claimsOf(
 /** An audience set by an operator is for the tenant without a profile: it does not identify a profile. */
 function audienceOf(
   { audience }: IssuerDocument,
-  { resource, resourceAsSent: written }: ProtectedResource,
+  { canonical, asSent }: EndpointUrls,
   { context }: CallerContext,
 ): readonly string[] {
-  return context.target.profile === null && audience ? audience : [resource, written];
+  return context.target.profile === null && audience ? audience : [canonical, asSent];
 }

@@ -13,7 +13,7 @@ export interface LoginUrls {
   /** `{base}/account/TENANT`; on a tenant's hostname `/account`. */
   readonly account: string;
   /** The tenant's endpoint without a profile: `{base}/mcp/TENANT`, on a tenant's hostname `/mcp`. */
-  readonly resource: string;
+  readonly endpoint: string;
   /** The default tenant's shared endpoint, `{base}/mcp`; absent for other tenants. */
   readonly shared?: string;
 }

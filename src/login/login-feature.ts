@@ -5,7 +5,7 @@ import type { BuiltInFeature, BuiltInRoutes } from "../deployment/deployment.ts"
 import type { Feature } from "../deployment/feature.ts";
 import { loginFeature } from "./login.ts";
 import { assertNoOptions } from "../protocol/members.ts";
-import { metadataRoutes, metadataEndpoint } from "./well-known.ts";
+import { metadataRoutes, serverMetadataEndpoint } from "./well-known.ts";
 import type { LoginContext } from "./login-context.ts";
 import { rejectionPageResponse } from "./pages/error-page.ts";
 import { redirectTo } from "./server/oauth-responses.ts";
@@ -19,7 +19,7 @@ import type { Endpoint } from "../endpoint/serve.ts";
 import { readBodyText } from "../endpoint/body.ts";
 import { createRefreshContext, createViewFor } from "../endpoint/authorize-request.ts";
 import { noEndpoint } from "../endpoint/tenant-policy.ts";
-import { limitAddress, toRejection } from "../endpoint/rate-limit.ts";
+import { limitAddress, countRefusal } from "../endpoint/rate-limit.ts";
 import {
   parseLoginLocation,
   tenantTarget,
@@ -53,7 +53,7 @@ const openLogin: BuiltInRoutes["open"] = (deployment) => async (request, env, ct
   const isProgram = PROGRAM_PATHS.includes(path) || SERVER_METADATA_PATH.test(path);
   if (isProgram && request.method === "OPTIONS") return new Response(null, { status: 204, headers: PUBLIC_CORS });
   const endpoint = path.startsWith("/.well-known/")
-    ? metadataEndpoint(location, "")
+    ? serverMetadataEndpoint(location)
     : loginEndpoint(location, path, request.headers);
   const response = await serveAnonymously(deployment, { request, env, ctx }, target, endpoint);
   return isProgram ? withPublicCors(response) : response;
@@ -92,14 +92,14 @@ function loginEndpoint(location: LoginLocation, path: string, originalHeaders: H
       // The bare issuer URL: programs know that there is nothing to read.
       return path === "" && isPerson ? redirectTo(loginContext.urls.account) : handleLogin(loginContext);
     }
-    const rejection = rejectLogin(context, loginContext, isPerson);
+    const rejection = rejectStep(context, loginContext, isPerson);
     return isProgram && rejection.status >= 429 ? toOAuthError(rejection) : rejection;
   };
   return { post: answerStep, nonPost: answerStep };
 }
 
-function rejectLogin(context: RequestContext, reason: Failure, isPerson: boolean): Response {
-  const rejection = toRejection(context, reason);
+function rejectStep(context: RequestContext, reason: Failure, isPerson: boolean): Response {
+  const rejection = countRefusal(context, reason);
   const response = respondFailure(context.era, undefined, rejection);
   return isPerson ? rejectionPageResponse(new URL(context.request.url).host, response, rejection.message) : response;
 }

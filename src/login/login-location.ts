@@ -16,7 +16,7 @@ import type { CachedPolicy } from "../tenants/cache/policy-cache.ts";
 import { serve, type Endpoint } from "../endpoint/serve.ts";
 import { getTenantPolicy, noEndpoint, unauthorized } from "../endpoint/tenant-policy.ts";
 import { tenantOfHost } from "../endpoint/find-tenant.ts";
-import { toRejection } from "../endpoint/rate-limit.ts";
+import { countRefusal } from "../endpoint/rate-limit.ts";
 import { eraOf, respondFailure } from "../endpoint/respond.ts";
 import type { EndpointTarget, Env, RequestContext } from "../endpoint/request-context.ts";
 
@@ -64,7 +64,7 @@ export function loginUrlsOf(
 }
 
 export function rejectLoginRequest(context: RequestContext, reason: Failure): Response {
-  return respondFailure(context.era, undefined, toRejection(context, reason));
+  return respondFailure(context.era, undefined, countRefusal(context, reason));
 }
 
 interface RawInvocation {

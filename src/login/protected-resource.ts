@@ -1,4 +1,4 @@
-// The URLs of an endpoint as a protected resource, its metadata, and the challenge that leads there.
+// The URLs of an endpoint, the metadata that describes it as a protected resource, and the challenge that leads there.
 // https://datatracker.ietf.org/doc/html/rfc9728
 
 import { stripMountPath, publicUrl } from "../deployment/mount.ts";
@@ -9,33 +9,34 @@ import { issuersOf, type TenantDocument } from "../tenants/document/tenant-docum
 
 export const METADATA_PATH = "/.well-known/oauth-protected-resource";
 
-export interface ProtectedResource {
+export interface EndpointUrls {
   /** The endpoint's canonical URL. */
-  readonly resource: string;
+  readonly canonical: string;
   /**
    * The URL as the client wrote it, perhaps with a trailing slash or a query: its metadata, and tokens of other
    * issuers, use this form.
    */
-  readonly resourceAsSent: string;
+  readonly asSent: string;
+  /** The URL of its metadata. */
   readonly metadata: string;
 }
 
 /** `path`: the part after `/mcp`, for a request to another URL of the tenant. */
-export function protectedResourceOf(request: Pick<Request, "url">, mount: string, path: string): ProtectedResource {
+export function endpointUrlsOf(request: Pick<Request, "url">, mount: string, path: string): EndpointUrls {
   const url = publicUrl(request, mount);
   const below = stripMountPath(mount, url.pathname).replace(/\/+$/, "");
   const base = url.origin + mount;
-  if (!/^\/mcp(?:\/|$)/.test(below)) return protectedResourceAt(base, `/mcp${path}`);
+  if (!/^\/mcp(?:\/|$)/.test(below)) return endpointUrlsAt(base, `/mcp${path}`);
   // A message of HTTP+SSE comes to a URL that this server created.
-  return protectedResourceAt(base, below, url.searchParams.has("sessionId") ? "" : urlSuffixOf(url));
+  return endpointUrlsAt(base, below, url.searchParams.has("sessionId") ? "" : urlSuffixOf(url));
 }
 
 /**
  * `base`: the origin, with the mount path. `below`: the endpoint's path from there, such as `/mcp/acme`; `rest` follows
  * it.
  */
-export function protectedResourceAt(base: string, below: string, rest = ""): ProtectedResource {
-  return { resource: base + below, resourceAsSent: base + below + rest, metadata: base + METADATA_PATH + below + rest };
+export function endpointUrlsAt(base: string, below: string, rest = ""): EndpointUrls {
+  return { canonical: base + below, asSent: base + below + rest, metadata: base + METADATA_PATH + below + rest };
 }
 
 /**
@@ -61,25 +62,21 @@ export function loginUrlsAt(
   tenant: string,
   { isOwn, isDefault }: { readonly isOwn: boolean; readonly isDefault: boolean },
 ): LoginUrls {
-  if (isOwn) return { issuer: base, account: `${base}/account`, resource: `${base}/mcp` };
+  if (isOwn) return { issuer: base, account: `${base}/account`, endpoint: `${base}/mcp` };
   const urls = {
     issuer: `${base}/login/${tenant}`,
     account: `${base}/account/${tenant}`,
-    resource: `${base}/mcp/${tenant}`,
+    endpoint: `${base}/mcp/${tenant}`,
   };
   return isDefault ? { ...urls, shared: `${base}/mcp` } : urls;
 }
 
 /** `ownIssuer`: the tenant's own issuer. It comes first, because clients use the first. */
-export function createResourceMetadata(
-  document: TenantDocument,
-  { resourceAsSent: resource }: ProtectedResource,
-  ownIssuer: string,
-) {
+export function createResourceMetadata(document: TenantDocument, { asSent }: EndpointUrls, ownIssuer: string) {
   const { title } = document;
   const scopes = [...new Set(issuersOf(document).flatMap(oauthScopesOf))];
   return {
-    resource,
+    resource: asSent,
     authorization_servers: [
       ...(document.auth?.login ? [ownIssuer] : []),
       ...issuersOf(document).map(({ issuer }) => issuer),
@@ -98,7 +95,7 @@ export interface ChallengeError {
 
 /** `scopes`: those that the client should request. https://datatracker.ietf.org/doc/html/rfc9728#section-5.1 */
 export function createChallenge(
-  { metadata }: ProtectedResource,
+  { metadata }: EndpointUrls,
   scopes: readonly string[],
   challengeError: ChallengeError | undefined,
 ): string {

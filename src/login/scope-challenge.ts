@@ -11,7 +11,7 @@ import { isFailure } from "../protocol/methods/params.ts";
 import { parseUri } from "../protocol/uri.ts";
 import { issuersOf, acceptsTokens } from "../tenants/document/tenant-document.ts";
 import { isVisible } from "../tenants/document/visibility.ts";
-import { requestedResource, unauthorizedFailure } from "./bearer-auth.ts";
+import { requestedEndpointUrls, unauthorizedFailure } from "./bearer-auth.ts";
 import { oauthScopesOf } from "./oauth-scopes.ts";
 import { createChallenge } from "./protected-resource.ts";
 
@@ -95,7 +95,7 @@ function stepUpChallenge(callerContext: AuthorizedContext, item: NamedItem): Fai
     .find((one) => isVisibleIn(viewWithScopes(callerContext, [...new Set([...scopes, ...(values[one] ?? [])])]), item));
   if (needed === undefined) return undefined;
   const why = `this needs the scope ${needed}`;
-  const challenge = createChallenge(requestedResource(context), [...granted, needed], {
+  const challenge = createChallenge(requestedEndpointUrls(context), [...granted, needed], {
     error: "insufficient_scope",
     why,
   });

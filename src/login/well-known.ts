@@ -2,10 +2,11 @@
 // origin may read it.
 
 import type { Deployment, BuiltInRoutes } from "../deployment/deployment.ts";
-import { METADATA_PATH, createResourceMetadata, protectedResourceAt, urlSuffixOf } from "./protected-resource.ts";
+import { METADATA_PATH, createResourceMetadata, endpointUrlsAt, urlSuffixOf } from "./protected-resource.ts";
 import { serverMetadata } from "./server/server-metadata.ts";
 import { failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
+import type { TenantDocument } from "../tenants/document/tenant-document.ts";
 import { parseTarget, type Endpoint } from "../endpoint/serve.ts";
 import { noEndpoint } from "../endpoint/tenant-policy.ts";
 import {
@@ -32,22 +33,23 @@ export const metadataRoutes: BuiltInRoutes = {
   open: (deployment) => async (request, env, ctx) => {
     if (request.method === "OPTIONS") return new Response(null, { status: 204, headers: METADATA_HEADERS });
     const location = await parseLoginLocation(deployment, request, env);
-    const [target, endpoint] = location.path.startsWith(METADATA_PATH)
-      ? resourceTarget(deployment, location, location.path.slice(METADATA_PATH.length) || "/mcp")
-      : [serverTarget(location), ""];
-    return withPublicCors(
-      await serveAnonymously(deployment, { request, env, ctx }, target, metadataEndpoint(location, endpoint)),
-    );
+    const { path } = location;
+    const endpointPath = path.startsWith(METADATA_PATH) ? path.slice(METADATA_PATH.length) || "/mcp" : undefined;
+    const [target, endpoint] =
+      endpointPath === undefined
+        ? [serverTarget(location), serverMetadataEndpoint(location)]
+        : [resourceTarget(deployment, location, endpointPath), resourceMetadataEndpoint(location, endpointPath)];
+    return withPublicCors(await serveAnonymously(deployment, { request, env, ctx }, target, endpoint));
   },
 };
 
 function resourceTarget(
   deployment: Deployment,
   { hostnameTenant: owner }: LoginLocation,
-  below: string,
-): readonly [EndpointTarget | undefined, endpoint: string] {
-  const [match, first, second] = /^\/mcp(?:\/([^/]+)(?:\/([^/]+))?)?$/.exec(below) ?? [];
-  return [match === undefined ? undefined : parseTarget(owner, deployment, first, second), below];
+  endpointPath: string,
+): EndpointTarget | undefined {
+  const [match, first, second] = /^\/mcp(?:\/([^/]+)(?:\/([^/]+))?)?$/.exec(endpointPath) ?? [];
+  return match === undefined ? undefined : parseTarget(owner, deployment, first, second);
 }
 
 function serverTarget({ path, hostnameTenant: owner }: LoginLocation): EndpointTarget | undefined {
@@ -57,10 +59,32 @@ function serverTarget({ path, hostnameTenant: owner }: LoginLocation): EndpointT
   return below === "" ? tenantTarget(owner) : undefined;
 }
 
-/**
- * `endpoint`: the path of the endpoint that the metadata describes; empty for the tenant's authorization server itself.
- */
-export function metadataEndpoint(location: LoginLocation, endpoint: string): Endpoint {
+/** Answers with the metadata of the tenant's authorization server. */
+export function serverMetadataEndpoint(location: LoginLocation): Endpoint {
+  return metadataEndpoint(location, ({ document, issuer }) =>
+    document.auth?.login ? serverMetadata(issuer, document) : undefined,
+  );
+}
+
+/** Answers with the metadata of the MCP endpoint at a path, such as `/mcp/acme`. */
+function resourceMetadataEndpoint(location: LoginLocation, endpointPath: string): Endpoint {
+  return metadataEndpoint(location, ({ document, issuer, url }) =>
+    createResourceMetadata(document, endpointUrlsAt(location.base, endpointPath, urlSuffixOf(new URL(url))), issuer),
+  );
+}
+
+interface MetadataSubject {
+  readonly document: TenantDocument;
+  readonly issuer: string;
+  /** The URL at which the metadata was requested. */
+  readonly url: string;
+}
+
+/** `describe` returns undefined if there is nothing to describe. */
+function metadataEndpoint(
+  location: LoginLocation,
+  describe: (subject: MetadataSubject) => object | undefined,
+): Endpoint {
   const answerMetadata = async (context: RequestContext): Promise<Response> => {
     // Checked before the method, so that requests for unknown tenants are counted whatever their method.
     const loginTenant = await getLoginTenant(context);
@@ -70,12 +94,10 @@ export function metadataEndpoint(location: LoginLocation, endpoint: string): End
     }
     const { document } = loginTenant;
     const { issuer } = loginUrlsOf(context, location);
-    if (endpoint !== "") {
-      const resource = protectedResourceAt(location.base, endpoint, urlSuffixOf(new URL(context.request.url)));
-      return Response.json(createResourceMetadata(document, resource, issuer), { headers: METADATA_HEADERS });
-    }
-    if (!document.auth?.login) return rejectLoginRequest(context, noEndpoint(context));
-    return Response.json(serverMetadata(issuer, document), { headers: METADATA_HEADERS });
+    const metadata = describe({ document, issuer, url: context.request.url });
+    return metadata
+      ? Response.json(metadata, { headers: METADATA_HEADERS })
+      : rejectLoginRequest(context, noEndpoint(context));
   };
   return { post: answerMetadata, nonPost: answerMetadata };
 }

@@ -2,7 +2,7 @@
 // delivery of answers. https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle
 
 import { findRevision2025 } from "../protocol/revisions.ts";
-import { notification, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
+import { notification, type JsonObject, type MessageId } from "../protocol/jsonrpc.ts";
 import { pause, type Clock } from "./clock.ts";
 import type { RequestOptions } from "./remote-endpoint.ts";
 import { isTransientFault, McpFault } from "./fault.ts";
@@ -34,7 +34,7 @@ export interface OpenedSession2025 {
 export async function handshake(
   channel: (session: Session2025 | undefined) => Channel2025,
   hello: JsonObject,
-  id: RequestId,
+  id: MessageId,
   options: RequestOptions = {},
 ): Promise<OpenedSession2025> {
   const opened = await initialize2025(channel(undefined), hello, id, options);
@@ -45,7 +45,7 @@ export async function handshake(
 export async function initialize2025(
   channel: Channel2025,
   hello: JsonObject,
-  id: RequestId,
+  id: MessageId,
   options: RequestOptions = {},
 ): Promise<OpenedSession2025> {
   const reply = await channel.send(buildRequest2025({ id, method: "initialize", params: hello }), options);

@@ -4,7 +4,7 @@
 
 import { LATEST_2025, VERSION_2026, findRevision2025 } from "../protocol/revisions.ts";
 import { errorCode } from "../protocol/errors.ts";
-import { isObject, type RequestId } from "../protocol/jsonrpc.ts";
+import { isObject, type MessageId } from "../protocol/jsonrpc.ts";
 import { requestResult2026, type ResultMessage } from "./request-result.ts";
 import { confirm2025, handshake, initialize2025, type OpenedSession2025 } from "./channel-2025.ts";
 import { limitsOf, type RemoteEndpoint, type RequestOptions } from "./remote-endpoint.ts";
@@ -21,7 +21,7 @@ export type Connected =
   | ({ readonly transport: "http-sse"; readonly connection: HttpSseConnection } & OpenedSession2025);
 
 export interface ConnectOptions extends RequestOptions {
-  readonly nextId: () => RequestId;
+  readonly nextId: () => MessageId;
 }
 
 export async function connect(

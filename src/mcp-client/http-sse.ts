@@ -2,7 +2,7 @@
 // POST requests. When the stream ends, open requests fail. The POST URL must have the origin of the stream.
 // https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
 
-import type { RequestId } from "../protocol/jsonrpc.ts";
+import type { MessageId } from "../protocol/jsonrpc.ts";
 import type { Channel2025 } from "./channel-2025.ts";
 import { limitsOf, type RemoteEndpoint, type RequestOptions } from "./remote-endpoint.ts";
 import { exchange, openStream } from "./exchange.ts";
@@ -93,7 +93,7 @@ class Connection implements HttpSseConnection {
   readonly #listeners: HandleMessage[] = [];
   /** Handles requests while there is no listener: answers pings and refuses questions. */
   readonly #fallbackQuestions: QuestionDispatcher;
-  readonly #pending = new Map<RequestId, PendingRequest>();
+  readonly #pending = new Map<MessageId, PendingRequest>();
   /** Unanswered posts. Their answers could not be read once the stream has ended. */
   readonly #openPosts = new Set<ExchangeLifecycle>();
   /** Why the connection ended, or undefined while it is open. */
@@ -194,7 +194,7 @@ class Connection implements HttpSseConnection {
     }
   }
 
-  #awaitResponse(id: RequestId): Promise<ResponseMessage> {
+  #awaitResponse(id: MessageId): Promise<ResponseMessage> {
     const response = new Promise<ResponseMessage>((resolve, reject) => this.#pending.set(id, { resolve, reject }));
     // Without this, a failure before anything awaits the response would be an unhandled rejection.
     response.catch(() => undefined);

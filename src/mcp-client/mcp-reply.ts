@@ -1,7 +1,7 @@
 // The messages that answer one request: notifications and questions, then exactly one response with the request's id.
 // Responses to other requests are skipped, and a second response to this one is a fault.
 
-import type { RequestId } from "../protocol/jsonrpc.ts";
+import type { MessageId } from "../protocol/jsonrpc.ts";
 import { closeAnswer, type HttpAnswer, type OpenStream } from "./http-answer.ts";
 import { McpFault, type BrokenRule, type HttpFacts } from "./fault.ts";
 import { isResponseTo, type Message, type ResponseMessage } from "./message.ts";
@@ -20,7 +20,7 @@ export interface McpReply {
  */
 export type MessageStream = AsyncIterableIterator<Message, void, void>;
 
-export function toMcpReply(answer: HttpAnswer, id: RequestId): McpReply {
+export function toMcpReply(answer: HttpAnswer, id: MessageId): McpReply {
   const { http, headers } = answer;
   const createMessages = () =>
     withCloseOnReturn(readAnswerMessages(answer, new ResponseMatcher(id)), () => closeAnswer(answer));
@@ -31,7 +31,7 @@ export function toMcpReply(answer: HttpAnswer, id: RequestId): McpReply {
 
 interface SingleReplyParts {
   readonly response: ResponseMessage;
-  readonly id: RequestId;
+  readonly id: MessageId;
   readonly createMessages: () => MessageStream;
 }
 
@@ -64,9 +64,9 @@ export class ResponseMatcher {
   isComplete = false;
   /** A response without an id, as from a server that refuses before it has read the id. */
   responseWithoutId: ResponseMessage | undefined;
-  readonly #id: RequestId;
+  readonly #id: MessageId;
 
-  constructor(id: RequestId) {
+  constructor(id: MessageId) {
     this.#id = id;
   }
 

@@ -2,7 +2,7 @@
 // error are parsed on demand. A message with duplicate members is rejected.
 
 import { ERRORS } from "../protocol/errors.ts";
-import { isObject, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
+import { isObject, type JsonObject, type MessageId } from "../protocol/jsonrpc.ts";
 import { arrayElements, objectMembers, type JsonMember } from "./json-text.ts";
 
 interface MessageText {
@@ -14,7 +14,7 @@ interface MessageText {
 
 export interface RequestMessage extends MessageText {
   readonly kind: "request";
-  readonly id: RequestId;
+  readonly id: MessageId;
   readonly method: string;
   /** JSON exactly as in the message. The same holds for `result` and `error`. */
   readonly params: string | undefined;
@@ -29,7 +29,7 @@ export interface NotificationMessage extends MessageText {
 export interface ResponseMessage extends MessageText {
   readonly kind: "response";
   /** null or undefined if the server refused before it knew the id. */
-  readonly id: RequestId | null | undefined;
+  readonly id: MessageId | null | undefined;
   /** Exactly one of this and `error` is present. */
   readonly result: string | undefined;
   readonly error: string | undefined;
@@ -93,7 +93,7 @@ function valueText({ name, text }: JsonMember): string | undefined {
 }
 
 /** In a tuple, because a missing id is legal and must differ from an illegal one. */
-function idOf(members: Members): readonly [RequestId | null | undefined] | undefined {
+function idOf(members: Members): readonly [MessageId | null | undefined] | undefined {
   const text = members.get("id");
   const id: unknown = text === undefined ? undefined : JSON.parse(text);
   const isLegal = id === undefined || id === null || typeof id === "string" || typeof id === "number";
@@ -103,7 +103,7 @@ function idOf(members: Members): readonly [RequestId | null | undefined] | undef
 function parseCall(
   text: string,
   members: Members,
-  [id]: readonly [RequestId | null | undefined],
+  [id]: readonly [MessageId | null | undefined],
 ): RequestMessage | NotificationMessage | UnreadableMessage {
   const method: unknown = JSON.parse(members.get("method") ?? "");
   if (typeof method !== "string") return unreadable("notJsonRpc", "the method is no string");
@@ -119,7 +119,7 @@ function parseCall(
 function parseResponse(
   text: string,
   members: Members,
-  [id]: readonly [RequestId | null | undefined],
+  [id]: readonly [MessageId | null | undefined],
 ): ResponseMessage | UnreadableMessage {
   const result = members.get("result");
   const error = members.get("error");
@@ -134,7 +134,7 @@ function parseResponse(
  * Whether a response answers the request with this id. A server that refuses before it has read the id sends none, and
  * some send a number back as a string.
  */
-export function isResponseTo({ id: responseId }: ResponseMessage, id: RequestId): boolean {
+export function isResponseTo({ id: responseId }: ResponseMessage, id: MessageId): boolean {
   if (responseId === id || responseId === undefined || responseId === null) return true;
   return (
     typeof id === "number" && typeof responseId === "string" && responseId.trim() !== "" && Number(responseId) === id

@@ -3,11 +3,11 @@
 
 import { VERSION_2026 } from "../protocol/revisions.ts";
 import { encodeHeaderValue, paramHeaders, standardHeaders, type ParamHeader } from "../protocol/headers.ts";
-import { isObject, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
+import { isObject, type JsonObject, type MessageId } from "../protocol/jsonrpc.ts";
 import { META, type LogLevel } from "../protocol/meta.ts";
 
 export interface PreparedRequest {
-  readonly id: RequestId;
+  readonly id: MessageId;
   readonly method: string;
   readonly text: string;
   /** Headers of era 2026 that mirror the body. Empty in era 2025. */
@@ -15,7 +15,7 @@ export interface PreparedRequest {
 }
 
 export interface RequestSpec {
-  readonly id: RequestId;
+  readonly id: MessageId;
   readonly method: string;
   readonly params: JsonObject;
   /** JSON of `params.arguments` as the original client wrote it, with numbers that JavaScript could not represent. */

@@ -3,7 +3,7 @@
 // https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation
 
 import { ERRORS } from "../protocol/errors.ts";
-import { errorResponse, resultResponse, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
+import { errorResponse, resultResponse, type JsonObject, type MessageId } from "../protocol/jsonrpc.ts";
 import type { Clock } from "./clock.ts";
 import { paramsOf, type NotificationMessage, type RequestMessage } from "./message.ts";
 import { ServerOutbox, type SendToServer } from "./server-outbox.ts";
@@ -29,7 +29,7 @@ export class QuestionDispatcher {
   readonly #handleQuestion: HandleQuestion;
   readonly #outbox: ServerOutbox;
   /** Questions still wanted by the server, by id. */
-  readonly #openQuestions = new Map<RequestId, AbortController>();
+  readonly #openQuestions = new Map<MessageId, AbortController>();
   /**
    * All questions being handled, including cancelled ones: the server may reuse an id before the handler has finished.
    */
@@ -50,10 +50,10 @@ export class QuestionDispatcher {
   /** Returns true if the notification cancels an open question. */
   withdraw(message: NotificationMessage): boolean {
     if (message.method !== CANCELLED) return false;
-    const requestId = paramsOf(message).requestId as RequestId;
-    const question = this.#openQuestions.get(requestId);
+    const messageId = paramsOf(message).requestId as MessageId;
+    const question = this.#openQuestions.get(messageId);
     question?.abort();
-    return this.#openQuestions.delete(requestId);
+    return this.#openQuestions.delete(messageId);
   }
 
   /** The request has ended, so no answer is wanted any more. */

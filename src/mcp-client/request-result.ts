@@ -3,7 +3,7 @@
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
 
 import type { ParamHeader } from "../protocol/headers.ts";
-import { isObject, notification, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
+import { isObject, notification, type JsonObject, type MessageId } from "../protocol/jsonrpc.ts";
 import { sendOneWayWithRetry, type Channel2025 } from "./channel-2025.ts";
 import type { Clock } from "./clock.ts";
 import type { RemoteEndpoint, RequestOptions } from "./remote-endpoint.ts";
@@ -89,7 +89,7 @@ export interface Client2026 {
   readonly endpoint: RemoteEndpoint;
   readonly client: ClientIdentity;
   /** Returns an id that no other request of this client has. */
-  readonly nextId: () => RequestId;
+  readonly nextId: () => MessageId;
 }
 
 export interface RequestSpec2026 {

@@ -2,7 +2,7 @@
 // often as the server closes it. The request itself is never sent again.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
 
-import type { RequestId } from "../protocol/jsonrpc.ts";
+import type { MessageId } from "../protocol/jsonrpc.ts";
 import { Backoff } from "./backoff.ts";
 import { pause, type Clock } from "./clock.ts";
 import { closeAnswer, type HttpAnswer, type OpenStream } from "./http-answer.ts";
@@ -14,7 +14,7 @@ import { CancelSignal } from "./cancel-signal.ts";
 const MAX_FAILURES = 5;
 
 export interface ResumeOptions {
-  readonly id: RequestId;
+  readonly id: MessageId;
   readonly clock: Clock;
   readonly signal: AbortSignal | undefined;
   /** Limit over all connections, counted from `startedAt`. */

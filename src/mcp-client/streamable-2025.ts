@@ -2,7 +2,7 @@
 // starting and ending a session. A request is never sent twice: if the session is gone, the caller decides.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
 
-import type { JsonObject, RequestId } from "../protocol/jsonrpc.ts";
+import type { JsonObject, MessageId } from "../protocol/jsonrpc.ts";
 import { createStreamBudget } from "./stream-budget.ts";
 import { handshake, type Channel2025, type OpenedSession2025 } from "./channel-2025.ts";
 import { limitsOf, type RemoteEndpoint, type RequestOptions } from "./remote-endpoint.ts";
@@ -80,7 +80,7 @@ export function streamable2025(endpoint: RemoteEndpoint, session: Session2025 | 
 export async function open2025(
   endpoint: RemoteEndpoint,
   hello: JsonObject,
-  id: RequestId,
+  id: MessageId,
   options: RequestOptions = {},
 ): Promise<OpenedSession2025> {
   return handshake((session) => streamable2025(endpoint, session), hello, id, options);

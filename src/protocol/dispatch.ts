@@ -7,9 +7,9 @@ import type { ServerInfo } from "./definition.ts";
 import { SerializedResult, type CallOutcome, type Complete } from "./call-outcome.ts";
 import type { RevisionFeatures, Era } from "./revisions.ts";
 import { ERRORS, errorCode, errorStatus, failure, type ErrorKey, type Failure, type ExceededLimit } from "./errors.ts";
-import { errorResponse, resultResponse, type EchoId, type JsonObject, type RequestId } from "./jsonrpc.ts";
+import { errorResponse, resultResponse, type EchoId, type JsonObject, type MessageId } from "./jsonrpc.ts";
 import { META } from "./meta.ts";
-import { complete } from "./methods/completion.ts";
+import { completeValue } from "./methods/completion.ts";
 import { discover, ping } from "./methods/lifecycle.ts";
 import { setLogLevel } from "./methods/logging.ts";
 import { getPrompt, listPrompts } from "./methods/prompts.ts";
@@ -27,7 +27,7 @@ const SHARED_METHODS: Readonly<Record<string, Method>> = {
   "resources/read": readResource,
   "prompts/list": listPrompts,
   "prompts/get": getPrompt,
-  "completion/complete": complete,
+  "completion/complete": completeValue,
 };
 
 /**
@@ -69,7 +69,7 @@ export interface EncodedResponse {
 }
 
 export function encodeOutcome(
-  id: RequestId,
+  id: MessageId,
   outcome: CallOutcome,
   revision: RevisionFeatures,
   server: ServerInfo,

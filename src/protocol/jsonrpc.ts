@@ -1,7 +1,8 @@
 // The JSON-RPC 2.0 envelope: parses unknown values into messages and writes responses. Knows no MCP method.
 // https://www.jsonrpc.org/specification
 
-export type RequestId = string | number;
+/** The `id` of a JSON-RPC request. `requestId` is another one: the id of an HTTP request in the logs. */
+export type MessageId = string | number;
 export type JsonObject = Record<string, unknown>;
 
 /** Bytes of memory for an object or list, which may have only two characters in the text. */
@@ -18,7 +19,7 @@ export const CONTAINER_BYTES = 7;
 
 export interface RpcRequest {
   readonly kind: "request";
-  readonly id: RequestId;
+  readonly id: MessageId;
   readonly method: string;
   readonly params: JsonObject | undefined;
 }
@@ -31,13 +32,13 @@ export interface RpcNotification {
 
 export interface RpcResponse {
   readonly kind: "response";
-  readonly id: RequestId;
+  readonly id: MessageId;
   readonly result?: JsonObject;
   readonly error?: JsonObject;
 }
 
 /** The id that a response repeats: null if the message's id was null, undefined if the message had no valid id. */
-export type EchoId = RequestId | null | undefined;
+export type EchoId = MessageId | null | undefined;
 
 export interface RpcInvalid {
   readonly kind: "invalid";
@@ -52,17 +53,17 @@ export function isObject(value: unknown): value is JsonObject {
 }
 
 /** A larger integer was rounded by the JSON parser, so the response would repeat another id. */
-export function isRequestId(value: unknown): value is RequestId {
+export function isMessageId(value: unknown): value is MessageId {
   return typeof value === "string" || Number.isSafeInteger(value);
 }
 
 export function parseMessage(value: unknown): RpcMessage {
   if (!isObject(value)) return { kind: "invalid", id: undefined, why: "a message is a JSON object" };
-  const id = isRequestId(value.id) || value.id === null ? value.id : undefined;
+  const id = isMessageId(value.id) || value.id === null ? value.id : undefined;
   if (value.jsonrpc !== "2.0") return { kind: "invalid", id, why: 'jsonrpc must be "2.0"' };
   // Some clients send null for an omitted id. Only a notification may do that: a request without an id is a mistake.
   const isLeftOut = id === null && String(value.method).startsWith("notifications/");
-  if ("id" in value && !isRequestId(id) && !isLeftOut)
+  if ("id" in value && !isMessageId(id) && !isLeftOut)
     return { kind: "invalid", id, why: "id must be a string or an integer" };
   if (!("method" in value)) return parseResponse(value, id);
   return parseRequest(value, id);
@@ -77,7 +78,7 @@ function parseRequest(value: JsonObject, id: EchoId): RpcMessage {
   if (params !== undefined && !isObject(params)) {
     return { kind: "invalid", id, why: "params must be an object" };
   }
-  if (!isRequestId(id)) return { kind: "notification", method: value.method, params };
+  if (!isMessageId(id)) return { kind: "notification", method: value.method, params };
   return { kind: "request", id, method: value.method, params };
 }
 
@@ -86,14 +87,14 @@ function parseResponse(value: JsonObject, id: EchoId): RpcMessage {
   const hasError = "error" in value;
   if (!hasResult && !hasError) return { kind: "invalid", id, why: "a message has a method, a result or an error" };
   if (hasResult && hasError) return { kind: "invalid", id, why: "result and error exclude each other" };
-  if (!isRequestId(id)) return { kind: "invalid", id, why: "a response has an id" };
+  if (!isMessageId(id)) return { kind: "invalid", id, why: "a response has an id" };
   const body = hasResult ? value.result : value.error;
   if (!isObject(body)) return { kind: "invalid", id, why: "result and error are objects" };
   return hasResult ? { kind: "response", id, result: body } : { kind: "response", id, error: body };
 }
 
 /** `resultJson` is already JSON, so that a cached list is not serialized again. */
-export function resultResponse(id: RequestId, resultJson: string): string {
+export function resultResponse(id: MessageId, resultJson: string): string {
   return `{"jsonrpc":"2.0","id":${typeof id === "number" ? id : JSON.stringify(id)},"result":${resultJson}}`;
 }
 

@@ -2,12 +2,12 @@
 // The caller's identity is not here, but in the host of the call.
 
 import type { RevisionFeatures } from "./revisions.ts";
-import type { JsonObject, RequestId } from "./jsonrpc.ts";
+import type { JsonObject, MessageId } from "./jsonrpc.ts";
 import type { ClientInfo, LogLevel } from "./meta.ts";
 
 export interface McpRequest {
   readonly revision: RevisionFeatures;
-  readonly id: RequestId;
+  readonly id: MessageId;
   readonly method: string;
   readonly params: JsonObject;
   /** The client's declared capabilities; empty for a 2025 request without a session. */
@@ -23,7 +23,7 @@ export interface McpRequest {
   readonly lookup?: { isFound: boolean } | undefined;
   /** A request header by name. Clients of era 2026 repeat some arguments in headers. */
   header(name: string): string | null;
-  /** Milliseconds since the epoch. The caller provides the clock, because this folder has no I/O. */
+  /** Milliseconds since the epoch, for methods of this folder, which has no clock. Other folders read `Date.now()`. */
   now(): number;
 }
 

@@ -41,11 +41,10 @@ export interface ResourceList {
   readonly cacheScope?: CacheHint["cacheScope"];
 }
 
-export interface CompletionRequest extends CompletionQuery {
-  readonly ref:
-    | { readonly type: "prompt"; readonly name: string }
-    | { readonly type: "resource"; readonly uri: string };
-}
+/** The prompt or template whose argument or variable a user is typing. */
+export type CompletionRef =
+  | { readonly type: "prompt"; readonly name: string }
+  | { readonly type: "resource"; readonly uri: string };
 
 export interface RequestHandlers {
   readonly definitions: Definitions;
@@ -56,5 +55,5 @@ export interface RequestHandlers {
   listResources(cursor: string | undefined, request: McpRequest): Promise<ResourceList | Failure>;
   readResource(ref: ResourceRef, request: McpRequest): Promise<CallOutcome>;
   /** Matching values, or an outcome that is returned unchanged. */
-  complete(request: CompletionRequest, call: McpRequest): Promise<readonly string[] | CallOutcome>;
+  complete(ref: CompletionRef, query: CompletionQuery, request: McpRequest): Promise<readonly string[] | CallOutcome>;
 }

@@ -208,7 +208,7 @@ function rejectionOf(
   if (rejection) return rejection;
   if (ifAbsent && before) return { state: "present", row: before };
   if (!host.hasCapacity()) return { state: "full", of: "object" };
-  return quotaRejection(host.sql, {
+  return storageRejection(host.sql, {
     addedBytes: row.size - (before?.size ?? 0),
     isNew: !before,
     maxResources,
@@ -217,16 +217,16 @@ function rejectionOf(
 }
 
 /** Storage limits and the size of one write; null: no limit. */
-interface StorageQuota {
+interface StorageDemand {
   readonly addedBytes: number;
   readonly isNew: boolean;
   readonly maxResources: number | null;
   readonly maxBytes: number | null;
 }
 
-function quotaRejection(
+function storageRejection(
   sql: SqlStorage,
-  { addedBytes, isNew, maxResources, maxBytes }: StorageQuota,
+  { addedBytes, isNew, maxResources, maxBytes }: StorageDemand,
 ): PutResult | undefined {
   const { resources, bytes } = totalsOf(sql);
   if (isNew && maxResources !== null && resources >= maxResources) return { state: "full" };

@@ -4,7 +4,7 @@
 
 import type { ClientResponse, OutgoingRequest, ClientRequester } from "../protocol/mcp-request.ts";
 import { UserError } from "../protocol/user-error.ts";
-import { notification, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
+import { notification, type JsonObject, type MessageId } from "../protocol/jsonrpc.ts";
 import type { NewCall } from "./call-store.ts";
 import { ReconnectingWebSocket } from "../streams/reconnecting-web-socket.ts";
 import { openSessionSocket, type SessionStub } from "./session-stub.ts";
@@ -40,7 +40,7 @@ const MAX_UNSAVED_CHARACTERS = 4_000_000;
 const MAX_REQUEST_CHARACTERS = 256;
 
 /** The name of a request within its session: the JSON of its id, shortened to fit into a socket's attachment. */
-export function requestKey(id: RequestId): string {
+export function requestKey(id: MessageId): string {
   const json = JSON.stringify(id);
   return json.length <= MAX_REQUEST_CHARACTERS ? json : `${json.slice(0, MAX_REQUEST_CHARACTERS)}#${hashOf(json)}`;
 }

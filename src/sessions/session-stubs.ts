@@ -91,14 +91,14 @@ export function createSessionStubs(
   const registerSession = async (session: Session) => {
     const name = sessionName(storageKey, session.nonce);
     if (!registered.has(name)) {
-      const quota = await ownership(session);
+      const owned = await ownership(session);
       const result = await createRpcClient(stub(), statefulSessionStore).register(
         session.nonce,
         session.expires,
-        quota,
+        owned,
       );
       if (result === false) throw new AppError("unknownTenant");
-      if (result !== true) throw sessionLimitError(result, quota);
+      if (result !== true) throw sessionLimitError(result, owned);
       const [oldest] = registered;
       if (registered.size >= MAX_REGISTERED && oldest !== undefined) registered.delete(oldest);
       registered.add(name);

@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { hashToken, keyIdOf } from "../../src/auth/api-key.ts";
-import type { ApiKey, CreatedKey, Infer } from "../../src/admin/contract.ts";
+import type { ApiKeyShape, CreatedKeyShape, Infer } from "../../src/admin/contract.ts";
 import { policyStore } from "../../src/tenants/object/policy-store.ts";
 import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { ask, newTenant, rules, type Answered } from "../support/workerd/admin.ts";
 import { anyTenant } from "../support/workerd/tenant.ts";
 
-type Made = Infer<typeof CreatedKey>;
-type Key = Infer<typeof ApiKey>;
+type Made = Infer<typeof CreatedKeyShape>;
+type Key = Infer<typeof ApiKeyShape>;
 
 const grantOf = async (id: string, token: string) => {
   const keyHash = await hashToken(token);

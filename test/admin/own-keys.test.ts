@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createKey } from "../../src/auth/api-key.ts";
-import type { CreatedKey, Infer } from "../../src/admin/contract.ts";
+import type { CreatedKeyShape, Infer } from "../../src/admin/contract.ts";
 import { login } from "../../src/tenantry.ts";
 import {
   adminEnv,
@@ -13,7 +13,7 @@ import {
   type Answered,
 } from "../support/workerd/admin.ts";
 
-type Made = Infer<typeof CreatedKey>;
+type Made = Infer<typeof CreatedKeyShape>;
 
 const DAY_MS = 86_400_000;
 const rotate = (id: string, token: string | null, json: unknown = {}) =>

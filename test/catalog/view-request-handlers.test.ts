@@ -157,7 +157,7 @@ describe("resources in code and in storage", () => {
       resources: [defineResource({ uri: "HTTPS://Example.com/%7Ea", name: "a", text: "" })],
     });
     const complete = (uri: string) =>
-      handlers.complete({ ref: { type: "resource", uri }, name: "x", value: "", known: {} }, callOf());
+      handlers.complete({ type: "resource", uri }, { name: "x", value: "", known: {} }, callOf());
     for (const uri of ["https://example.com/~a", "https://EXAMPLE.com/%7ea"]) expect(await complete(uri)).toEqual([]);
     for (const uri of ["https://example.com/~b", "no uri"]) {
       expect(await complete(uri)).toMatchObject({ error: "invalidParams" });

@@ -204,8 +204,8 @@ function resourceContract(of: Of): void {
 }
 
 function completionContract(of: Of): void {
-  const complete = (ref: Parameters<RequestHandlers["complete"]>[0]["ref"], name: string, value: string) =>
-    of().handlers.complete({ ref, name, value, known: {} }, of().call({ method: "completion/complete" }));
+  const complete = (ref: Parameters<RequestHandlers["complete"]>[0], name: string, value: string) =>
+    of().handlers.complete(ref, { name, value, known: {} }, of().call({ method: "completion/complete" }));
 
   it("offers values for an argument of a prompt", async () => {
     const { prompt } = of();

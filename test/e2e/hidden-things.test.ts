@@ -14,6 +14,7 @@ import {
   type HiddenFixture,
   type ViewName,
 } from "./hidden-things/fixture.ts";
+import { comparableHeaders } from "../support/comparable-headers.ts";
 import { openEvents, type EventReader } from "../support/event-reader.ts";
 import { client2025, type Json } from "../support/mcp-client.ts";
 import { write } from "../support/raw-http.ts";
@@ -53,8 +54,7 @@ async function send(fixture: HiddenFixture, { revision, view, method, params }: 
   const init = { method: "POST", headers: { ...headers, ...fixture.headers(view) }, body: JSON.stringify(body) };
   const response = await fetch(fixture.url(view), init);
   const text = await response.text();
-  const headerPairs = [...response.headers].filter(([name]) => name !== "date");
-  return { text, shown: plain(JSON.stringify([response.status, headerPairs, text])) };
+  return { text, shown: plain(JSON.stringify([response.status, comparableHeaders(response.headers), text])) };
 }
 
 /** Cursors that both worlds gave, by view and by the list that they are of. */

@@ -2,7 +2,7 @@ import { expect, expectTypeOf, it } from "vitest";
 import * as z from "zod";
 import { CallContext } from "../../src/handlers/call-context.ts";
 import { ReplayElicitor } from "../../src/handlers/elicitor.ts";
-import type { Context } from "../../src/handlers/typed-context.ts";
+import type { Context } from "../../src/handlers/context.ts";
 import { callOf, requestScopeOf } from "../support/workerd/calls.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
 

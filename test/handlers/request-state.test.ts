@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ReplayState } from "../../src/handlers/elicitor.ts";
 import {
   CALL_LIFETIME_MS,
@@ -15,7 +15,7 @@ const key = (id: string) => ({ id, secret: crypto.getRandomValues(new Uint8Array
 const binding: StateBinding = { tenant: "acme", profile: null, principal: "anonymous", ring: [key("k")] };
 const NOW = Date.UTC(2026, 10, 21);
 const params = { name: "deploy", arguments: { to: "production", force: false } };
-const call = callOf({ params, now: () => NOW });
+const call = callOf({ params });
 const progress: ReplayState = {
   nonce: "n",
   round: 1,
@@ -24,6 +24,9 @@ const progress: ReplayState = {
   memos: { "memo draft": "the secret draft" },
 };
 
+beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"], now: NOW }));
+afterEach(() => void vi.useRealTimers());
+
 async function sealed(about: Partial<ReplayState> = {}): Promise<string> {
   const state = await sealReplayState(binding, call, { ...progress, ...about });
   if (typeof state !== "string") throw new Error(state.broken);
@@ -31,7 +34,7 @@ async function sealed(about: Partial<ReplayState> = {}): Promise<string> {
 }
 
 function continued(state: unknown, about: Partial<McpRequest> = {}, by: Partial<StateBinding> = {}) {
-  const again = callOf({ now: () => NOW, ...about, params: { ...(about.params ?? params), requestState: state } });
+  const again = callOf({ ...about, params: { ...(about.params ?? params), requestState: state } });
   return openReplayState({ ...binding, ...by }, again);
 }
 
@@ -94,8 +97,10 @@ describe("a state", () => {
 
   it("ends after its lifetime", async () => {
     const state = await sealed();
-    expect(await continued(state, { now: () => NOW + STATE_LIFETIME_MS })).toEqual(progress);
-    expect(await continued(state, { now: () => NOW + STATE_LIFETIME_MS + 1 })).toEqual(refusal("has expired"));
+    vi.setSystemTime(NOW + STATE_LIFETIME_MS);
+    expect(await continued(state)).toEqual(progress);
+    vi.setSystemTime(NOW + STATE_LIFETIME_MS + 1);
+    expect(await continued(state)).toEqual(refusal("has expired"));
   });
 
   it("is not made for more rounds than a call may have", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { runHandlerCall, type RunOptions } from "../../src/handlers/run-handler-call.ts";
-import type { UntypedContext } from "../../src/handlers/context.ts";
+import { runHandlerCall, type RunnableHandler } from "../../src/handlers/run-handler-call.ts";
+import type { CallContext } from "../../src/handlers/call-context.ts";
 import type { RequestScope, Hooks } from "../../src/handlers/request-scope.ts";
 import { toolResult } from "../../src/handlers/results.ts";
 import { CALL_LIFETIME_MS } from "../../src/handlers/request-state.ts";
@@ -12,7 +12,7 @@ import { REVISION_FEATURES } from "../../src/protocol/revisions.ts";
 import { callOf, requestScopeOf, RecordingSink } from "../support/workerd/calls.ts";
 import { freshTenant, rowsOf } from "../support/workerd/tenant.ts";
 
-type Work = (ctx: UntypedContext) => ToolReturn | Promise<ToolReturn>;
+type Work = (ctx: CallContext) => ToolReturn | Promise<ToolReturn>;
 
 interface About {
   readonly call?: Partial<McpRequest>;
@@ -23,7 +23,7 @@ interface About {
 const PARAMS = { name: "tool", arguments: {} };
 
 function run(work: Work, { call, host: requestScope, timeoutMs = 60_000 }: About = {}): Promise<CallOutcome> {
-  const handling: RunOptions<ToolReturn> = {
+  const handling: RunnableHandler<ToolReturn> = {
     name: "tool",
     timeoutMs,
     handler: work,
@@ -129,7 +129,7 @@ describe("a call that asks", () => {
 
   /** A call and its continuation, on one tenant with its authority. */
   async function step(work: Work, params: Record<string, unknown> = {}) {
-    const handling: RunOptions<ToolReturn> = {
+    const handling: RunnableHandler<ToolReturn> = {
       name: "tool",
       timeoutMs: 60_000,
       handler: work,

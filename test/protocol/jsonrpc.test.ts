@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   errorResponse,
-  isRequestId,
+  isMessageId,
   notification,
   parseMessage,
   resultResponse,
@@ -118,8 +118,8 @@ describe("parsing", () => {
   });
 
   test("a request id is a string or an integer", () => {
-    expect(["", "a", 0, -3].every(isRequestId)).toBe(true);
-    expect([1.5, Number.NaN, Number.POSITIVE_INFINITY, null, undefined, {}, true].some(isRequestId)).toBe(false);
+    expect(["", "a", 0, -3].every(isMessageId)).toBe(true);
+    expect([1.5, Number.NaN, Number.POSITIVE_INFINITY, null, undefined, {}, true].some(isMessageId)).toBe(false);
   });
 });
 

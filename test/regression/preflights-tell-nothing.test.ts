@@ -2,6 +2,7 @@
 // names and origins could be tried, each asked the directory, and no limit counted it. A POST from such an origin told as much.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { comparableHeaders } from "../support/comparable-headers.ts";
 import { sendRaw, write } from "../support/raw-http.ts";
 import { startWorkerPair, type WorkerPair } from "../support/worker-pair.ts";
 
@@ -30,8 +31,7 @@ const NAMES = ["private", "nobodys", "open", "private/none"];
 async function preflight(path: string, origin: string) {
   const wanted = { "access-control-request-method": "POST", "access-control-request-headers": ASKED };
   const reply = await sendRaw(workers.one.origin + path, { method: "OPTIONS", headers: { origin, ...wanted } });
-  const { date: _date, ...headers } = reply.headers;
-  return { status: reply.status, headers, text: reply.text };
+  return { status: reply.status, headers: comparableHeaders(reply.headers), text: reply.text };
 }
 
 test.each([LOCAL, OWN, FOREIGN])(
@@ -61,8 +61,7 @@ async function post(name: string, origin: string, more = {}) {
   const { headers, body } = write("2025-11-25", "tools/list");
   const sent = { ...headers, origin, ...more };
   const reply = await sendRaw(`${workers.one.origin}/mcp/${name}`, { headers: sent, body: JSON.stringify(body) });
-  const { date: _date, ...answered } = reply.headers;
-  return { status: reply.status, headers: answered, text: reply.text };
+  return { status: reply.status, headers: comparableHeaders(reply.headers), text: reply.text };
 }
 
 test.each([OWN, FOREIGN])("who brings no good key from %s is answered as at a name of nobody's", async (origin) => {

@@ -38,7 +38,7 @@ interface FakeTenant extends FakeLogins {
   revision: number;
   readonly birth: Pick<Infer<typeof contract.NewTenant>, "region" | "jurisdiction">;
   readonly resources: Map<string, Resource>;
-  readonly keys: Map<string, Infer<typeof contract.ApiKey>>;
+  readonly keys: Map<string, Infer<typeof contract.ApiKeyShape>>;
   readonly suspensions: Map<string, Infer<typeof contract.SuspensionShape>>;
   /** Values by name. */
   readonly secrets: Map<string, string>;

@@ -3,7 +3,7 @@
 
 import type {
   RequestHandlers,
-  CompletionRequest,
+  CompletionRef,
   Definitions,
   CallablePrompt,
   CallableTool,
@@ -17,7 +17,7 @@ import type {
   ToolDefinition,
 } from "../../src/protocol/definition.ts";
 import type { CacheHint, CallOutcome, InvalidArguments } from "../../src/protocol/call-outcome.ts";
-import type { ResourceRef } from "../../src/protocol/source.ts";
+import type { CompletionQuery, ResourceRef } from "../../src/protocol/source.ts";
 import { dispatch, encodeOutcome } from "../../src/protocol/dispatch.ts";
 import { REVISION_FEATURES, type ProtocolVersion } from "../../src/protocol/revisions.ts";
 import { failure, type Failure } from "../../src/protocol/errors.ts";
@@ -92,8 +92,8 @@ export class FakeRequestHandlers implements RequestHandlers {
     return this.onRead();
   }
 
-  async complete(request: CompletionRequest): Promise<readonly string[] | Failure> {
-    this.requests.push(["complete", request]);
+  async complete(ref: CompletionRef, query: CompletionQuery): Promise<readonly string[] | Failure> {
+    this.requests.push(["complete", { ref, ...query }]);
     return this.onComplete();
   }
 }

@@ -5,7 +5,7 @@ import * as z from "zod";
 import { defineResource, defineTemplate } from "../../src/handlers/resource.ts";
 import { definePrompt } from "../../src/handlers/prompt.ts";
 import { defineTool } from "../../src/handlers/tool.ts";
-import type { Context } from "../../src/handlers/typed-context.ts";
+import type { Context } from "../../src/handlers/context.ts";
 import { UserError } from "../../src/protocol/user-error.ts";
 import { listFrom, readFrom, runPrompt, runTool } from "../../src/testing/testing.ts";
 

@@ -2,8 +2,8 @@
 
 import {
   ChangeResult,
-  ApiKey,
-  CreatedKey,
+  ApiKeyShape,
+  CreatedKeyShape,
   CreatedOperator,
   GrantShape,
   LoginClientShape,
@@ -31,14 +31,14 @@ export const KEY_ENDPOINTS = defineEndpoints({
     roles: ROLES.tenantRead,
     params: TenantParams,
     query: object(PageQuery),
-    replies: [{ status: 200, schema: pageShapeOf(ApiKey), about: "Keys, oldest first" }],
+    replies: [{ status: 200, schema: pageShapeOf(ApiKeyShape), about: "Keys, oldest first" }],
   },
   "POST /tenants/{id}/keys": {
     summary: "Make an API key",
     roles: ROLES.tenant,
     params: TenantParams,
     body: NewApiKey,
-    replies: [{ status: 201, schema: CreatedKey, about: "The key, with its token, which is shown this once" }],
+    replies: [{ status: 201, schema: CreatedKeyShape, about: "The key, with its token, which is shown this once" }],
   },
   // This route comes before the one with a parameter, which would match the path, too.
   "POST /tenants/{id}/keys/self/rotate": {
@@ -47,14 +47,14 @@ export const KEY_ENDPOINTS = defineEndpoints({
     isForKeys: true,
     params: TenantParams,
     body: RotateKey,
-    replies: [{ status: 201, schema: CreatedKey, about: "The new key, with its token, which is shown this once" }],
+    replies: [{ status: 201, schema: CreatedKeyShape, about: "The new key, with its token, which is shown this once" }],
   },
   "POST /tenants/{id}/keys/{key}/rotate": {
     summary: "Make a key anew; the old one works on for the overlap, a day unless it says otherwise",
     roles: ROLES.tenant,
     params: KeyParams,
     body: RotateKey,
-    replies: [{ status: 201, schema: CreatedKey, about: "The new key, with its token, which is shown this once" }],
+    replies: [{ status: 201, schema: CreatedKeyShape, about: "The new key, with its token, which is shown this once" }],
   },
   "DELETE /tenants/{id}/keys/{key}": {
     summary: "Revoke a key: when this answers, no request with it succeeds anywhere",

@@ -129,7 +129,7 @@ export const LIMIT_ENDPOINTS = defineEndpoints({
     summary: "Each limit of a tenant: its value, who set it, and what is used of it",
     roles: ROLES.tenantRead,
     params: TenantParams,
-    replies: [{ status: 200, schema: LimitsShape, about: "Limits, and which of them somebody met" }],
+    replies: [{ status: 200, schema: LimitsShape, about: "Limits, and when each was exceeded last" }],
   },
   "PUT /tenants/{id}/limits/{name}": {
     summary: "Set a limit of a tenant; only operators raise what protects others",

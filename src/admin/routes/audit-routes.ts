@@ -8,7 +8,7 @@ import { operatorStore } from "../platform/operator-store.ts";
 import { NUMBER_POSITION, paginateRows, parsePosition, type PageParams } from "../page.ts";
 import { platformStubOf } from "../platform/platform-stub.ts";
 import { defineRoutes, type AdminContext } from "../route.ts";
-import { requireTenant, requireRecord } from "../services/tenant-handle.ts";
+import { requireTenant, requireTenantRecord } from "../services/tenant-handle.ts";
 import { AUDIT_ENDPOINTS } from "../endpoints/record-endpoints.ts";
 
 /** The most entries that the object returns at once, because entries may be large. */
@@ -51,7 +51,7 @@ export const auditRoutes = defineRoutes(AUDIT_ENDPOINTS, {
   },
   "GET /tenants/{id}/usage": async (context) => {
     const handle = await requireTenant(context, context.params.id);
-    const { effective, suspensions } = await requireRecord(handle);
+    const { effective, suspensions } = await requireTenantRecord(handle);
     const [{ resources, bytes }, keys] = await Promise.all([handle.content.usage(), handle.policy.countKeys()]);
     const { exact: _, ...limits } = mergeDocuments([handle.tenant.base, effective]).limits ?? {};
     const counts = { resources, resourceBytes: bytes, keys, suspensions: suspensions.length };

@@ -3,14 +3,14 @@
 
 import { reviewStore } from "../../gateway/review/review-store.ts";
 import { createRpcClient } from "../../tenants/object/store.ts";
-import { requireTenant, requireRecord } from "../services/tenant-handle.ts";
+import { requireTenant, requireTenantRecord } from "../services/tenant-handle.ts";
 import { defineRoutes } from "../route.ts";
 import { BACKUP_ENDPOINTS } from "../endpoints/tenant-endpoints.ts";
 
 export const backupRoutes = defineRoutes(BACKUP_ENDPOINTS, {
   "GET /tenants/{id}/backup": async (context) => {
     const handle = await requireTenant(context, context.params.id);
-    const record = await requireRecord(handle);
+    const record = await requireTenantRecord(handle);
     const { upstreams = {} } = record.effective;
     const approved =
       Object.keys(upstreams).length > 0 ? await createRpcClient(handle.stub(), reviewStore).getApprovedDigests() : {};
@@ -18,7 +18,7 @@ export const backupRoutes = defineRoutes(BACKUP_ENDPOINTS, {
   },
   "PUT /tenants/{id}/backup": async (context) => {
     const handle = await requireTenant(context, context.params.id);
-    await requireRecord(handle);
+    await requireTenantRecord(handle);
     return { body: { rows: await handle.policy.restore(context.body as never, context.caller) } };
   },
 });

@@ -12,12 +12,12 @@ import type { FieldRule } from "../field-rule.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import { defineRoutes, type RouteResponse, type AdminContext } from "../route.ts";
 import { warningsMember } from "../services/check-name-references.ts";
-import { requireTenant, requireRecord } from "../services/tenant-handle.ts";
+import { requireTenant, requireTenantRecord } from "../services/tenant-handle.ts";
 import { DOCUMENT_ENDPOINTS } from "../endpoints/tenant-endpoints.ts";
 
 export const documentRoutes = defineRoutes(DOCUMENT_ENDPOINTS, {
   "GET /tenants/{id}/document": async (context) => {
-    const { own, revision } = await requireRecord(await requireTenant(context, context.params.id));
+    const { own, revision } = await requireTenantRecord(await requireTenant(context, context.params.id));
     const headers = { etag: quoteEtag(revision) };
     return matchesIfNoneMatch(context.request, String(revision)) ? { status: 304, headers } : { body: own, headers };
   },
@@ -36,14 +36,14 @@ export const documentRoutes = defineRoutes(DOCUMENT_ENDPOINTS, {
     return editDocument(context, context.params.id, { edit, action: "apply", dryRun, wait, unknownNames });
   },
   "GET /tenants/{id}/prompts": async (context) => {
-    const { own } = await requireRecord(await requireTenant(context, context.params.id));
+    const { own } = await requireTenantRecord(await requireTenant(context, context.params.id));
     const prompts = Object.entries(own.prompts ?? {}).map(([name, prompt]) => ({ name, ...prompt }));
     const sorted = prompts.toSorted((a, b) => (a.name < b.name ? -1 : 1));
     return { body: paginateArray("prompts", sorted, context.query) };
   },
   "GET /tenants/{id}/prompts/{name}": async (context) => {
     const { id, name } = context.params;
-    const { own, revision } = await requireRecord(await requireTenant(context, id));
+    const { own, revision } = await requireTenantRecord(await requireTenant(context, id));
     return { body: { name, ...promptOf(own, name) }, headers: { etag: quoteEtag(revision) } };
   },
   "PUT /tenants/{id}/prompts/{name}": async (context) => {

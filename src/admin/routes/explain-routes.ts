@@ -21,7 +21,7 @@ import { explainDecision } from "../services/explain-decision.ts";
 import { getLimitUsage } from "../services/limit-rules.ts";
 import { namesByListedName, loadTenantCatalog } from "../services/load-tenant-catalog.ts";
 import { getPendingSuspensions, withBlocks } from "../services/platform-blocks.ts";
-import { requireTenant, requireRecord, type TenantHandle } from "../services/tenant-handle.ts";
+import { requireTenant, requireTenantRecord, type TenantHandle } from "../services/tenant-handle.ts";
 import type { ExplainQuery } from "../endpoints/record-endpoints.ts";
 import { EXPLAIN_ENDPOINTS } from "../endpoints/record-endpoints.ts";
 
@@ -38,7 +38,7 @@ async function explain(
   handle: TenantHandle,
   request: ExplainRequest,
 ): Promise<Infer<typeof Explanation>> {
-  const stored = await requireRecord(handle);
+  const stored = await requireTenantRecord(handle);
   const record = withBlocks(stored);
   const catalog = await loadTenantCatalog(context, handle, record);
   const { document } = catalog;

@@ -5,7 +5,7 @@ import type { ContentRpc } from "../../resources/content-store.ts";
 import type { ExportLine, Infer } from "../contract.ts";
 import { toResourceAbout } from "./resource-routes.ts";
 import { defineRoutes } from "../route.ts";
-import { requireTenant, placementOf, requireRecord } from "../services/tenant-handle.ts";
+import { requireTenant, placementOf, requireTenantRecord } from "../services/tenant-handle.ts";
 import { EXPORT_ENDPOINTS } from "../endpoints/tenant-endpoints.ts";
 
 const PAGE = 500;
@@ -13,7 +13,7 @@ const PAGE = 500;
 export const exportRoutes = defineRoutes(EXPORT_ENDPOINTS, {
   "GET /tenants/{id}/export": async (context) => {
     const handle = await requireTenant(context, context.params.id);
-    const { id, own, revision } = await requireRecord(handle);
+    const { id, own, revision } = await requireTenantRecord(handle);
     const first: ExportRow = {
       kind: "tenant",
       id,

@@ -4,7 +4,7 @@
 import type { GrantReport, LoginClientReport } from "../../deployment/deployment.ts";
 import { confirmWithdrawal } from "../services/confirm-withdrawal.ts";
 import { isoTime } from "../services/propagation.ts";
-import { requireTenant, requireRecord } from "../services/tenant-handle.ts";
+import { requireTenant, requireTenantRecord } from "../services/tenant-handle.ts";
 import type { GrantShape, LoginClientShape, Infer } from "../contract.ts";
 import { paginateRows, parsePosition } from "../page.ts";
 import { missingFeature } from "../problem.ts";
@@ -38,7 +38,7 @@ async function getLogins(context: AdminContext, id: string) {
   const logins = context.options.features?.find((feature) => feature.logins)?.logins;
   if (!logins) throw missingFeature("Grants need the feature login()");
   const handle = await requireTenant(context, id);
-  await requireRecord(handle);
+  await requireTenantRecord(handle);
   return { managed: handle, logins: logins(handle.stub()) };
 }
 

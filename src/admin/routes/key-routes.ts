@@ -13,7 +13,7 @@ import { deadlineFrom, isoTime, waitForLeases } from "../services/propagation.ts
 import { paginateRows, parsePosition } from "../page.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { defineRoutes, type AdminContext, type RouteResponse } from "../route.ts";
-import { requireTenant, requireRecord, type TenantHandle } from "../services/tenant-handle.ts";
+import { requireKey, requireTenant, requireTenantRecord, type TenantHandle } from "../services/tenant-handle.ts";
 import type { KeyParams } from "../endpoints/access-endpoints.ts";
 import { KEY_ENDPOINTS } from "../endpoints/access-endpoints.ts";
 
@@ -48,7 +48,7 @@ export const keyRoutes = defineRoutes(KEY_ENDPOINTS, {
   "DELETE /tenants/{id}/keys/{key}": async (context) => {
     const { id, key } = context.params;
     const handle = await requireTenant(context, id);
-    await requireRecord(handle);
+    await requireTenantRecord(handle);
     return confirmWithdrawal(handle, await handle.policy.revokeKey(key, context.caller), context);
   },
 });
@@ -88,7 +88,7 @@ function keyLimitReached(rule: string): ProblemError {
 }
 
 async function mergedDocumentOf(handle: TenantHandle): Promise<TenantDocument> {
-  const { effective } = await requireRecord(handle);
+  const { effective } = await requireTenantRecord(handle);
   return mergeDocuments([handle.tenant.base, effective]);
 }
 
@@ -111,12 +111,6 @@ async function checkNewKey(
   }
   if (expires !== undefined && Date.parse(expires) <= Date.now()) throw invalidFields(["expires", "lies in the past"]);
   return keyLimitOf(context, document);
-}
-
-async function requireKey({ policy }: TenantHandle, id: string): Promise<KeyRecord> {
-  const key = await policy.key(id);
-  if (!key) throw notFound(`key ${id}`);
-  return key;
 }
 
 function toApiKey({ id, name, scopes, profile, created, expires, lastUsed, retires }: KeyRecord) {

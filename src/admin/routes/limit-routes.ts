@@ -5,7 +5,7 @@ import { LIMIT_NAMES, LIMITS } from "../../limits/limit-definitions.ts";
 import type { TenantRecord } from "../../tenants/object/policy-records.ts";
 import type { LimitName, Limits } from "../../tenants/document/tenant-document.ts";
 import { createLimitChecker, effectiveLimitsOf, getLimitUsage } from "../services/limit-rules.ts";
-import { requireTenant, requireRecord, type TenantHandle } from "../services/tenant-handle.ts";
+import { requireTenant, requireTenantRecord, type TenantHandle } from "../services/tenant-handle.ts";
 import type { LimitsShape, Infer } from "../contract.ts";
 import { ProblemError } from "../problem.ts";
 import { defineRoutes, type AdminContext } from "../route.ts";
@@ -51,7 +51,7 @@ async function editLimits(context: AdminContext, id: string, change: (limits: Li
 }
 
 async function showLimits(context: AdminContext, handle: TenantHandle): Promise<Infer<typeof LimitsShape>> {
-  const record = await requireRecord(handle);
+  const record = await requireTenantRecord(handle);
   const [usage, content, keys] = await Promise.all([
     getLimitUsage(context, handle),
     handle.content.usage(),

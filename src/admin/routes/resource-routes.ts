@@ -12,7 +12,7 @@ import { paginateRows, parsePosition } from "../page.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { defineRoutes, type AdminEnv, type RouteResponse, type AdminContext } from "../route.ts";
 
-import { requireTenant, requireRecord, type TenantHandle } from "../services/tenant-handle.ts";
+import { requireTenant, requireTenantRecord, type TenantHandle } from "../services/tenant-handle.ts";
 import { isBinary, mediaTypeOf, readUpload } from "../upload.ts";
 import type { PutQuery } from "../endpoints/resource-endpoints.ts";
 import { RESOURCE_ENDPOINTS } from "../endpoints/resource-endpoints.ts";
@@ -108,7 +108,7 @@ async function putResource(
 ): Promise<RouteResponse> {
   const { request, env } = context;
   const [ifMatch, ifAbsent, mimeType] = [ifMatchOf(request), ifAbsentOf(request), mediaTypeOf(request)];
-  const { effective } = await requireRecord(handle);
+  const { effective } = await requireTenantRecord(handle);
   const limits = resolveLimits(context.options.catalog.limits, mergeDocuments([handle.tenant.base, effective]).limits);
   const uri = normalizeUri(query.uri);
   // Check the condition before reading the body.

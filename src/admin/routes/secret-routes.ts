@@ -12,7 +12,7 @@ import { deadlineFrom, isoTime, waitForLeases } from "../services/propagation.ts
 import { paginateArray } from "../page.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import { defineRoutes, type AdminEnv } from "../route.ts";
-import { requireTenant, requireRecord } from "../services/tenant-handle.ts";
+import { requireTenant, requireTenantRecord } from "../services/tenant-handle.ts";
 import type { SecretParams } from "../endpoints/tenant-endpoints.ts";
 import { SECRET_ENDPOINTS } from "../endpoints/tenant-endpoints.ts";
 
@@ -26,7 +26,7 @@ export const secretRoutes = defineRoutes(SECRET_ENDPOINTS, {
     const name = secretNameParam(context.params);
     const handle = await requireTenant(context, id);
     // Reading creates the row of a tenant in code, which has none before.
-    await requireRecord(handle);
+    await requireTenantRecord(handle);
     const sealed = await sealSecret(await requireSecretsRing(context.env), id, name, context.body.value);
     const result = await handle.policy.setSecret(name, sealed, context.caller);
     if (result === "full") {
@@ -43,7 +43,7 @@ export const secretRoutes = defineRoutes(SECRET_ENDPOINTS, {
     const { id } = context.params;
     const name = secretNameParam(context.params);
     const handle = await requireTenant(context, id);
-    await requireRecord(handle);
+    await requireTenantRecord(handle);
     return confirmWithdrawal(handle, await handle.policy.deleteSecret(name, context.caller));
   },
 });

@@ -21,7 +21,7 @@ import { paginateArray } from "../page.ts";
 import { invalidFields, ProblemError } from "../problem.ts";
 import { defineRoutes, type RouteResponse, type AdminContext } from "../route.ts";
 
-import { requireTenant, requireRecord, type TenantHandle } from "../services/tenant-handle.ts";
+import { requireTenant, requireTenantRecord, type TenantHandle } from "../services/tenant-handle.ts";
 import { SUSPENSION_ENDPOINTS } from "../endpoints/access-endpoints.ts";
 
 /** Ids that the Worker's own code uses outside of a call. No list of them exists. */
@@ -32,7 +32,7 @@ type SuspensionKindName = Infer<typeof SuspensionKind>;
 export const suspensionRoutes = defineRoutes(SUSPENSION_ENDPOINTS, {
   "GET /tenants/{id}/suspensions": async (context) => {
     const handle = await requireTenant(context, context.params.id);
-    const record = await requireRecord(handle);
+    const record = await requireTenantRecord(handle);
     const pending = (await getPendingSuspensions(context.env, handle, record)).map((one) => ({
       ...one,
       onItsWay: true,
@@ -82,7 +82,7 @@ async function resolveSuspensionName(
   kind: Exclude<SuspensionKindName, "tenant">,
   name: string,
 ): Promise<string> {
-  const record = await requireRecord(handle);
+  const record = await requireTenantRecord(handle);
   switch (kind) {
     case "profile": {
       const { profiles = {} } = mergeDocuments([handle.tenant.base, record.effective]);
@@ -157,7 +157,7 @@ async function suspendTenant(context: AdminContext, id: string, note: string): P
 
 async function suspendInObject(context: AdminContext, id: string, note: string) {
   const handle = await requireTenant(context, id);
-  await requireRecord(handle);
+  await requireTenantRecord(handle);
   // Only a tenant-admin's suspensions count towards a maximum.
   const result = await handle.policy.suspend({ kind: "tenant", name: "", note }, suspenderOf(context));
   return { managed: handle, result: result as WriteResult };
@@ -170,7 +170,7 @@ async function resumeSuspension(
   name: string,
 ): Promise<RouteResponse> {
   const handle = await requireTenant(context, id);
-  const record = await requireRecord(handle);
+  const record = await requireTenantRecord(handle);
   const toolName = kind === "tool" ? await findToolName(context, handle, record, name) : undefined;
   if (kind === "tool") await enforceOperatorSuspensionOnResume(context, handle, record, toolName ?? name);
   if (kind === "tool") rejectBlockedTool(record, toolName ?? name);

@@ -33,7 +33,7 @@ import {
   createTenantHandle,
   findTenantByName,
   placementOf,
-  requireRecord,
+  requireTenantRecord,
   type TenantHandle,
 } from "../services/tenant-handle.ts";
 import { TENANT_ENDPOINTS } from "../endpoints/tenant-endpoints.ts";
@@ -216,7 +216,7 @@ async function createTenant(context: AdminContext, input: TenantCreation) {
   }
   forgetName(id);
   await publishHostnames(context, handle, NO_RECORD, { merged, revision: result.revision });
-  const record = await requireRecord(handle);
+  const record = await requireTenantRecord(handle);
   return { ...toTenantShape(context, handle, record), ...warningsMember(warnings) };
 }
 

@@ -12,7 +12,7 @@ import { MAX_SECTIONS_BYTES } from "../../tenants/object/section-store.ts";
 import { createRpcClient } from "../../tenants/object/store.ts";
 import { deadlineFrom, isoTime, waitForLeases } from "../services/propagation.ts";
 import { policyOf } from "../services/load-tenant-catalog.ts";
-import { requireTenant, requireRecord, type TenantHandle } from "../services/tenant-handle.ts";
+import { requireTenant, requireTenantRecord, type TenantHandle } from "../services/tenant-handle.ts";
 import type { ReviewDecision, PendingDefinitionShape, Infer } from "../contract.ts";
 import { NUMBER_POSITION, parsePosition } from "../page.ts";
 import { notFound, ProblemError } from "../problem.ts";
@@ -73,7 +73,7 @@ async function requireReviewedTenant(
   { id, upstream }: Infer<typeof UpstreamParams>,
 ): Promise<TenantHandle> {
   const handle = await requireTenant(context, id);
-  const { upstreams = {} } = mergedDocument(handle.tenant, policyOf(await requireRecord(handle)));
+  const { upstreams = {} } = mergedDocument(handle.tenant, policyOf(await requireTenantRecord(handle)));
   const upstreamDocument = Object.hasOwn(upstreams, upstream) ? upstreams[upstream] : undefined;
   if (!upstreamDocument) throw notFound(`upstream ${upstream}`, nearestName(upstream, Object.keys(upstreams)));
   if (upstreamDocument.trust === "review") return handle;

@@ -24,7 +24,7 @@ import { platformStubOf } from "../platform/platform-stub.ts";
 import { invalidFields, ProblemError } from "../problem.ts";
 import type { AdminContext } from "../route.ts";
 import { enforceOperatorSuspensions } from "./platform-blocks.ts";
-import { requireRecord, type TenantHandle } from "./tenant-handle.ts";
+import { requireTenantRecord, type TenantHandle } from "./tenant-handle.ts";
 import { checkNameReferences, knownNamesOf, type ReferenceErrors } from "./check-name-references.ts";
 import { enforceBounds } from "./upstream-bounds.ts";
 import { isWithdrawal } from "./withdrawal.ts";
@@ -94,7 +94,7 @@ async function applyOnce(
   handle: TenantHandle,
   intent: Intent,
 ): Promise<ApplyAttempt | undefined> {
-  const record = await requireRecord(handle);
+  const record = await requireTenantRecord(handle);
   const { ifMatch, dryRun } = intent;
   if (ifMatch !== null && !ifMatch.includes("*") && !ifMatch.includes(String(record.revision))) {
     throw preconditionFailed(record.revision);

@@ -1,7 +1,7 @@
 import type { WriteResult } from "../../tenants/object/policy-records.ts";
 import type { AdminContext, RouteResponse } from "../route.ts";
 import { requireStreamsClosed, deadlineFrom, isoTime, waitForLeases } from "./propagation.ts";
-import { requireRecord, type TenantHandle } from "./tenant-handle.ts";
+import { requireTenantRecord, type TenantHandle } from "./tenant-handle.ts";
 
 /**
  * Answers a withdrawal or its reversal, once it is in effect in every isolate. Waits even if nothing changed: the
@@ -14,7 +14,7 @@ export async function confirmWithdrawal(
   context?: AdminContext,
 ): Promise<RouteResponse> {
   const changed = write.state === "written";
-  const { revision } = write.state === "absent" ? await requireRecord(handle) : write;
+  const { revision } = write.state === "absent" ? await requireTenantRecord(handle) : write;
   const effectiveAt = deadlineFrom(changed ? write.leftMs : await handle.policy.leftMs());
   await waitForLeases(effectiveAt);
   if (context) await requireStreamsClosed(handle.stub());

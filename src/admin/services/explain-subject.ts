@@ -5,9 +5,9 @@ import { appPrincipal, parseAppUser, type AppUser } from "../../auth/app-user.ts
 import { ANONYMOUS, keyPrincipal, type Principal } from "../../auth/principal.ts";
 import type { KeyRecord } from "../../tenants/object/policy-records.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
-import { invalidFields, notFound } from "../problem.ts";
+import { invalidFields } from "../problem.ts";
 import type { AdminContext } from "../route.ts";
-import type { TenantHandle } from "./tenant-handle.ts";
+import { requireKey, type TenantHandle } from "./tenant-handle.ts";
 
 export interface ExplainSubject {
   /** The id in suspensions. */
@@ -99,10 +99,4 @@ function parseUserParam(text: string): AppUser {
   } catch (error) {
     throw invalidFields(["user", (error as Error).message]);
   }
-}
-
-async function requireKey({ policy }: TenantHandle, id: string): Promise<KeyRecord> {
-  const key = await policy.key(id);
-  if (!key) throw notFound(`key ${id}`);
-  return key;
 }

@@ -15,7 +15,7 @@ import { stubOf } from "../../tenants/directory/tenant-stub.ts";
 import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
 import type { FieldRule } from "../field-rule.ts";
 import type { AdminContext } from "../route.ts";
-import { requireTenant, requireRecord, type TenantHandle } from "./tenant-handle.ts";
+import { requireTenant, requireTenantRecord, type TenantHandle } from "./tenant-handle.ts";
 
 type LimitChecker = (before: TenantDocument, after: TenantDocument) => FieldRule[];
 
@@ -26,7 +26,7 @@ type LimitChecker = (before: TenantDocument, after: TenantDocument) => FieldRule
 export async function createLimitChecker(context: AdminContext, id: string): Promise<LimitChecker> {
   if (context.caller.role !== "tenant-admin") return () => [];
   const handle = await requireTenant(context, id);
-  const effectiveLimits = effectiveLimitsOf(context, handle, await requireRecord(handle));
+  const effectiveLimits = effectiveLimitsOf(context, handle, await requireTenantRecord(handle));
   return ({ limits: before = {} }, { limits: after = {} }) =>
     TENANT_LIMITS.filter((name) => isRaised(name, before[name], after[name], effectiveLimits))
       .map((name) => ({

@@ -8,7 +8,7 @@ import type { NewResource } from "../../handlers/resource-store.ts";
 import { createManagedTenant, type Tenant as Declared } from "../../tenants/document/tenant-definition.ts";
 import { retryingDirectory } from "./retrying-directory.ts";
 import type { DirectoryEntry, Lookup } from "../../tenants/directory/directory-object.ts";
-import type { TenantRecord } from "../../tenants/object/policy-records.ts";
+import type { KeyRecord, TenantRecord } from "../../tenants/object/policy-records.ts";
 import type { PolicyMethods } from "../../tenants/object/policy-rpc.ts";
 import { policyStore } from "../../tenants/object/policy-store.ts";
 import { DEFAULT_PLACEMENT } from "../../tenants/directory/placement.ts";
@@ -115,8 +115,15 @@ export async function requireTenant(context: AdminContext, id: string): Promise<
 }
 
 /** The tenant's record. Creates the record of a tenant in code that has none yet. Throws `not-found`. */
-export async function requireRecord({ id, entry, policy }: TenantHandle): Promise<TenantRecord> {
+export async function requireTenantRecord({ id, entry, policy }: TenantHandle): Promise<TenantRecord> {
   const record = await policy.read(entry === null);
   if (!record) throw notFound(`tenant ${id}`);
   return record;
+}
+
+/** One of the tenant's keys. Throws `not-found`. */
+export async function requireKey({ policy }: TenantHandle, id: string): Promise<KeyRecord> {
+  const key = await policy.key(id);
+  if (!key) throw notFound(`key ${id}`);
+  return key;
 }

@@ -16,7 +16,7 @@ import { ProblemError } from "../problem.ts";
 import type { FieldRule } from "../field-rule.ts";
 import type { AdminContext } from "../route.ts";
 import { authBoundsErrors } from "./auth-bounds.ts";
-import { requireTenant, requireRecord, type TenantHandle } from "./tenant-handle.ts";
+import { requireTenant, requireTenantRecord, type TenantHandle } from "./tenant-handle.ts";
 
 type BoundsChecker = (before: TenantDocument, after: TenantDocument) => FieldRule[];
 
@@ -24,7 +24,7 @@ type BoundsChecker = (before: TenantDocument, after: TenantDocument) => FieldRul
 export async function createBoundsChecker(context: AdminContext, id: string): Promise<BoundsChecker> {
   if (context.caller.role !== "tenant-admin") return () => [];
   const handle = await requireTenant(context, id);
-  const record = await requireRecord(handle);
+  const record = await requireTenantRecord(handle);
   return (before, after) => allBoundsErrors(before, after, tenantBounds(context, handle, record));
 }
 

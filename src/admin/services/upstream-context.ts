@@ -8,7 +8,7 @@ import { DEFAULT_PLACEMENT } from "../../tenants/directory/placement.ts";
 import { unsealSecret } from "../../tenants/cache/tenant-secrets.ts";
 import { missingFeature } from "../problem.ts";
 import type { AdminContext } from "../route.ts";
-import { requireRecord, type TenantHandle } from "./tenant-handle.ts";
+import { requireTenantRecord, type TenantHandle } from "./tenant-handle.ts";
 import { policyOf } from "./load-tenant-catalog.ts";
 
 export function requireUpstreamOperations({ options: { features = [] } }: AdminContext): UpstreamOperations {
@@ -21,7 +21,7 @@ export function requireUpstreamOperations({ options: { features = [] } }: AdminC
 export async function getUpstreamContext(context: AdminContext, handle: TenantHandle) {
   const { env, options, caller } = context;
   const { id, entry, created, storageKey, stub, tenant } = handle;
-  const record = await requireRecord(handle);
+  const record = await requireTenantRecord(handle);
   const upstreamContext: UpstreamContext = {
     tenant: id,
     placement: entry ?? DEFAULT_PLACEMENT,

@@ -1,7 +1,7 @@
 // `tenantry key`: the API keys of a tenant's callers. The server shows a key's token once.
 
 import type { Command } from "commander";
-import type { ApiKey, CreatedKey, Infer } from "../../admin/contract.ts";
+import type { ApiKeyShape, CreatedKeyShape, Infer } from "../../admin/contract.ts";
 import { collectPages, createAdminApi } from "../admin/admin-client.ts";
 import { readKey, withKeyOptions, type KeyOptions } from "./key-option.ts";
 import { parseKeyId, parseMoment, parseSeconds } from "./option-values.ts";
@@ -12,8 +12,8 @@ import { ResponseError } from "../terminal/server-error.ts";
 import { formatTable, formatTime } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
-type Key = Infer<typeof ApiKey>;
-type CreatedKeyAnswer = Infer<typeof CreatedKey>;
+type ApiKey = Infer<typeof ApiKeyShape>;
+type CreatedKey = Infer<typeof CreatedKeyShape>;
 
 interface CreateOptions {
   readonly name: string;
@@ -95,7 +95,7 @@ async function createKey(context: CommandContext, [tenant]: readonly [string], o
   showCreatedKey(context, await context.api.request("POST /tenants/{id}/keys", { params: { id: tenant }, body }));
 }
 
-function showCreatedKey(context: CommandContext, created: CreatedKeyAnswer): void {
+function showCreatedKey(context: CommandContext, created: CreatedKey): void {
   context.note(`Key ${created.id}. This is the only time its token is shown:`);
   context.show(created, () => created.token);
 }
@@ -118,7 +118,7 @@ async function listKeys(context: CommandContext, [tenant]: readonly [string]): P
   });
 }
 
-function endOf({ expires, retires }: Key): string | null {
+function endOf({ expires, retires }: ApiKey): string | null {
   const [first] = [expires, retires].filter((at) => at !== null).toSorted();
   return formatTime(first);
 }

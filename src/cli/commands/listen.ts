@@ -9,7 +9,7 @@ import { paramsOf, type NotificationMessage } from "../../mcp-client/message.ts"
 import { buildRequest2026 } from "../../mcp-client/prepared-request.ts";
 import { ERRORS } from "../../protocol/errors.ts";
 import { CliError, EXIT } from "../exit.ts";
-import { endpointUrl, createMcpEndpoint, nextRequestId, type McpEndpoint } from "../mcp-endpoint.ts";
+import { endpointUrl, createMcpEndpoint, nextMessageId, type McpEndpoint } from "../mcp-endpoint.ts";
 import { runCommand, collectOption, type CommandContext } from "../command-context.ts";
 import { dropReason, McpResponseError, toCliError } from "../terminal/mcp-error.ts";
 import { oneLine, printableJson } from "../terminal/printable.ts";
@@ -80,7 +80,7 @@ interface ListenState {
 /** true: the server ended the stream cleanly; false: the user interrupted. */
 async function listenOnce(context: CommandContext, endpoint: McpEndpoint, state: ListenState): Promise<boolean> {
   const params = { notifications: state.filter };
-  const listenRequest = { id: nextRequestId(), method: "subscriptions/listen", params };
+  const listenRequest = { id: nextMessageId(), method: "subscriptions/listen", params };
   const request = buildRequest2026(listenRequest, { clientInfo: CLIENT_INFO, capabilities: {} });
   const options = { signal: context.terminal.signal, limits: endpoint.limits, hasWorked: state.hasWorked };
   try {

@@ -13,7 +13,7 @@ import { sessionHeaders, type Session2025 } from "../../mcp-client/session-2025.
 import { end2025, open2025 } from "../../mcp-client/streamable-2025.ts";
 import { LATEST_2025, VERSION_2026 } from "../../protocol/revisions.ts";
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
-import { nextRequestId, type McpEndpoint } from "../mcp-endpoint.ts";
+import { nextMessageId, type McpEndpoint } from "../mcp-endpoint.ts";
 import { missingUpstreamsOf } from "../missing-upstreams.ts";
 import { mcpErrorMessage } from "../terminal/mcp-error.ts";
 import { formatCount } from "../terminal/table.ts";
@@ -50,7 +50,7 @@ interface SessionCheck {
 async function checkSession(endpoint: McpEndpoint, signal: AbortSignal): Promise<SessionCheck> {
   const check = "initialize";
   try {
-    const { session: openedSession, response: answer } = await open2025(endpoint, INITIALIZE_2025, nextRequestId(), {
+    const { session: openedSession, response: answer } = await open2025(endpoint, INITIALIZE_2025, nextMessageId(), {
       signal,
     });
     const serverInfo = resultOf(answer)?.serverInfo;
@@ -104,7 +104,7 @@ async function checkStream(endpoint: McpEndpoint, session: Session2025, signal: 
 
 async function check2026(endpoint: McpEndpoint, signal: AbortSignal): Promise<Finding> {
   const check = "server/discover";
-  const client = { endpoint, client: CLIENT_2026, nextId: nextRequestId };
+  const client = { endpoint, client: CLIENT_2026, nextId: nextMessageId };
   try {
     const response = await requestResult2026(client, { method: "server/discover", params: {} }, { signal });
     const { supportedVersions } = resultOf(response) ?? {};

@@ -16,7 +16,7 @@ import { createHeaders2026, type PreparedRequest } from "../../mcp-client/prepar
 import { send2026, sendNotification2026 } from "../../mcp-client/stateless-2026.ts";
 import { errorCode } from "../../protocol/errors.ts";
 import type { ParamHeader } from "../../protocol/headers.ts";
-import { notification, type RequestId } from "../../protocol/jsonrpc.ts";
+import { notification, type MessageId } from "../../protocol/jsonrpc.ts";
 import { META } from "../../protocol/meta.ts";
 import { dropReason, mcpErrorMessage } from "../terminal/mcp-error.ts";
 import type { OpenRequest } from "./open-requests.ts";
@@ -148,7 +148,7 @@ function isMismatch(response: ResponseMessage): boolean {
 }
 
 /** Notifications for everything that may have changed during the gap. */
-function changeNotifications(filter: ListenFilter2026, subscription: RequestId): string[] {
+function changeNotifications(filter: ListenFilter2026, subscription: MessageId): string[] {
   const _meta = { [META.subscriptionId]: subscription };
   const lists = Object.entries(LIST_CHANGED).filter(([list]) => filter[list as keyof typeof LIST_CHANGED] === true);
   return [

@@ -5,7 +5,7 @@ import { arrayElements } from "../../mcp-client/json-text.ts";
 import type { ResponseMessage } from "../../mcp-client/message.ts";
 import { MAX_BATCH } from "../../protocol/classify.ts";
 import { ERRORS } from "../../protocol/errors.ts";
-import { errorResponse, isObject, parseMessage, type JsonObject, type RequestId } from "../../protocol/jsonrpc.ts";
+import { errorResponse, isObject, parseMessage, type JsonObject, type MessageId } from "../../protocol/jsonrpc.ts";
 import { META } from "../../protocol/meta.ts";
 
 interface LocalMessageBase {
@@ -19,7 +19,7 @@ interface LocalMessageBase {
 
 export interface LocalRequest extends LocalMessageBase {
   readonly kind: "request";
-  readonly id: RequestId;
+  readonly id: MessageId;
 }
 
 export interface LocalNotification extends LocalMessageBase {
@@ -28,7 +28,7 @@ export interface LocalNotification extends LocalMessageBase {
 
 export interface LocalResponse extends LocalMessageBase {
   readonly kind: "response";
-  readonly id: RequestId;
+  readonly id: MessageId;
 }
 
 export type LocalMessage = LocalRequest | LocalNotification | LocalResponse;
@@ -37,7 +37,7 @@ export interface InvalidMessage {
   readonly kind: "garbage";
   readonly code: number;
   readonly why: string;
-  readonly id: RequestId | null;
+  readonly id: MessageId | null;
 }
 
 export interface LocalBatch {
@@ -77,12 +77,12 @@ export function invalidLine(why: string): InvalidMessage {
   return { kind: "garbage", code: ERRORS.parseError.code, why, id: null };
 }
 
-export function errorText(id: RequestId | null, why: string, code: number = ERRORS.internal.code): string {
+export function errorText(id: MessageId | null, why: string, code: number = ERRORS.internal.code): string {
   return errorResponse(id, code, why);
 }
 
 /** The response as received, or with the request's own id if the server refused before reading the id. */
-export function responseText(id: RequestId, { id: responseId, text, result, error }: ResponseMessage): string {
+export function responseText(id: MessageId, { id: responseId, text, result, error }: ResponseMessage): string {
   if (responseId === id) return text;
   const body = result === undefined ? `"error":${error}` : `"result":${result}`;
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},${body}}`;

@@ -2,7 +2,7 @@
 
 import { deferred } from "./deferred.ts";
 import type { ResponseMessage } from "../../mcp-client/message.ts";
-import type { RequestId } from "../../protocol/jsonrpc.ts";
+import type { MessageId } from "../../protocol/jsonrpc.ts";
 import { oneLine } from "../terminal/printable.ts";
 import { errorText, responseText, type LocalRequest } from "./local-message.ts";
 
@@ -12,7 +12,7 @@ const MAX_CHARACTERS = 64 * 1024 * 1024;
 type Respond = (text?: string) => Promise<void>;
 
 export class OpenRequest {
-  readonly id: RequestId;
+  readonly id: MessageId;
   readonly request: LocalRequest;
   readonly #requests: OpenRequests;
   readonly #abort = new AbortController();

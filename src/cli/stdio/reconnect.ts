@@ -6,7 +6,7 @@ import { buildRequest2025 } from "../../mcp-client/prepared-request.ts";
 import { readResponse } from "../../mcp-client/mcp-reply.ts";
 import type { Session2025 } from "../../mcp-client/session-2025.ts";
 import { open2025, send2025 } from "../../mcp-client/streamable-2025.ts";
-import { nextRequestId } from "../mcp-endpoint.ts";
+import { nextMessageId } from "../mcp-endpoint.ts";
 import { mcpErrorMessage } from "../terminal/mcp-error.ts";
 import type { SessionState, ReplayableRequest } from "./session-state.ts";
 import type { BridgeOptions } from "./bridge-options.ts";
@@ -47,5 +47,5 @@ async function replay(
 
 /** An id that is unlikely to clash with the local client's ids. */
 function ownId(): string {
-  return `tenantry-${nextRequestId()}`;
+  return `tenantry-${nextMessageId()}`;
 }

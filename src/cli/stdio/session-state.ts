@@ -1,6 +1,6 @@
 // The state of a 2025 session that a new session needs again, and the server's open questions.
 
-import type { JsonObject, RequestId } from "../../protocol/jsonrpc.ts";
+import type { JsonObject, MessageId } from "../../protocol/jsonrpc.ts";
 import type { LocalRequest } from "./local-message.ts";
 
 const MAX_SUBSCRIPTIONS = 10_000;
@@ -11,7 +11,7 @@ export type ReplayableRequest = Pick<LocalRequest, "method" | "params">;
 export class SessionState {
   #level: JsonObject | undefined;
   readonly #subscriptions = new Map<unknown, JsonObject>();
-  readonly #questions = new Set<RequestId>();
+  readonly #questions = new Set<MessageId>();
 
   /** Call for each request that succeeded. */
   recordRequest({ method, params }: ReplayableRequest): void {
@@ -29,14 +29,14 @@ export class SessionState {
     return [...level, ...subscriptions.map((params) => ({ method: "resources/subscribe", params }))];
   }
 
-  addQuestion(id: RequestId): void {
+  addQuestion(id: MessageId): void {
     const [oldest] = this.#questions;
     if (this.#questions.size >= MAX_QUESTIONS && oldest !== undefined) this.#questions.delete(oldest);
     this.#questions.add(id);
   }
 
   /** false if the server did not ask this, or asked in an earlier session. */
-  takeQuestion(id: RequestId): boolean {
+  takeQuestion(id: MessageId): boolean {
     return this.#questions.delete(id);
   }
 

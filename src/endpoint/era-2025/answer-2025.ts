@@ -7,7 +7,7 @@ import { encodeOutcome, encodeFailure, type EncodedResponse } from "../../protoc
 import { DEFAULT_REVISION, findRevision2025, type RevisionFeatures } from "../../protocol/revisions.ts";
 import { failure, type Failure } from "../../protocol/errors.ts";
 import {
-  isRequestId,
+  isMessageId,
   type RpcMessage,
   type RpcNotification,
   type RpcRequest,
@@ -211,9 +211,9 @@ async function handleClientNotification(
   { method, params = {} }: RpcNotification,
   session: Session,
 ) {
-  const { requestId, progressToken } = params;
-  if (method === "notifications/cancelled" && isRequestId(requestId)) {
-    const request = requestKey(requestId);
+  const { requestId: messageId, progressToken } = params;
+  if (method === "notifications/cancelled" && isMessageId(messageId)) {
+    const request = requestKey(messageId);
     await withRetries(() => sessionStubs.sessionObject(session).cancel(request, session.expires));
   }
   if (method === "notifications/progress" && isQuestionId(progressToken) && typeof params.progress === "number") {

@@ -7,7 +7,7 @@ import { classify, type Classified } from "../../protocol/classify.ts";
 import { encodeOutcome, encodeFailure } from "../../protocol/dispatch.ts";
 import { REVISION_FEATURES, type ProtocolVersion } from "../../protocol/revisions.ts";
 import { failure, type Failure } from "../../protocol/errors.ts";
-import type { JsonObject, RequestId, RpcRequest } from "../../protocol/jsonrpc.ts";
+import type { JsonObject, MessageId, RpcRequest } from "../../protocol/jsonrpc.ts";
 import { initialize } from "../../protocol/methods/lifecycle.ts";
 import { isFailure } from "../../protocol/methods/params.ts";
 import { CallViewer } from "../../sessions/call-viewer.ts";
@@ -66,7 +66,7 @@ interface RunningCall {
   readonly runner: CallRunner;
 }
 
-function idOf(classified: Classified): RequestId | undefined {
+function idOf(classified: Classified): MessageId | undefined {
   return classified.kind === "message2025" && classified.message.kind === "request" ? classified.message.id : undefined;
 }
 
@@ -212,7 +212,7 @@ export class SseConnection {
       );
   }
 
-  #sendFailure(id: RequestId | undefined, reason: Failure): void {
+  #sendFailure(id: MessageId | undefined, reason: Failure): void {
     void this.#send(encodeFailure(id, reason, "2025").json);
   }
 

@@ -34,7 +34,7 @@ export async function answerSsePost(caller: SessionCaller, id: string, { text, v
   if (classified.kind === "rejected") return respondFailure(classified.era, classified.id, classified.failure);
   if (classified.kind === "ignored") return respondAccepted();
   const message = classified.kind === "message2025" ? classified.message : undefined;
-  const requestId = message?.kind === "request" ? message.id : undefined;
+  const messageId = message?.kind === "request" ? message.id : undefined;
   try {
     const session = await findSession(caller, id);
     if (session && message && message.kind !== "request") return await handleClientMessage(caller, message, session);
@@ -42,11 +42,11 @@ export async function answerSsePost(caller: SessionCaller, id: string, { text, v
     if (session && (await deliverWithRetry(() => caller.sessionStubs.sessionObject(session).deliver(post, text)))) {
       return respondAccepted();
     }
-    return respondFailure("2025", requestId, failure("sessionNotFound"));
+    return respondFailure("2025", messageId, failure("sessionNotFound"));
   } catch (error) {
     caller.onError(error);
     // With a success status, the client would wait for a response on the stream.
-    return respondFailure("2025", requestId, SESSION_UNAVAILABLE);
+    return respondFailure("2025", messageId, SESSION_UNAVAILABLE);
   }
 }
 

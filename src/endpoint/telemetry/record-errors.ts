@@ -30,10 +30,10 @@ interface MinuteCount {
 
 const minuteCounts = new LruMap<MinuteCount>(MAX_TENANTS);
 
-function consumeQuota(quotaKey: string, most = MAX_PER_MINUTE): boolean {
+function countInMinute(key: string, most = MAX_PER_MINUTE): boolean {
   const minute = Math.floor(Date.now() / MINUTE_MS);
-  let current = minuteCounts.get(quotaKey);
-  if (current?.minute !== minute) minuteCounts.set(quotaKey, (current = { minute, count: 0 }));
+  let current = minuteCounts.get(key);
+  if (current?.minute !== minute) minuteCounts.set(key, (current = { minute, count: 0 }));
   current.count += 1;
   return current.count <= most;
 }
@@ -85,18 +85,18 @@ export async function recordError(
   // Data that a jurisdiction binds to a location stays there, even if the tenant object could not be reached.
   const isBound = (context?.placement.jurisdiction ?? null) !== null;
   const pointer = isStored || isBound ? { ...record, name: "", message: "", stack: "" } : record;
-  const isWithinQuota = consumeQuota(
+  const isWithinLimit = countInMinute(
     `platform of ${record.tenant}`,
     record.tenant === "" ? MAX_PER_MINUTE : MAX_PER_TENANT,
   );
   const write = () => withTimeout(createRpcClient(object(), errorLogStore).recordError(pointer), PLATFORM_TIMEOUT_MS);
-  if (isWithinQuota) await tryRecord("platform", write);
+  if (isWithinLimit) await tryRecord("platform", write);
   else COUNTERS.add("errorsDropped");
 }
 
-async function tryRecord(quotaKey: string, write: () => Promise<unknown>): Promise<boolean> {
+async function tryRecord(key: string, write: () => Promise<unknown>): Promise<boolean> {
   try {
-    if (consumeQuota(quotaKey)) {
+    if (countInMinute(key)) {
       await write();
       return true;
     }

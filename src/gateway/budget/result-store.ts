@@ -90,13 +90,13 @@ function putResult(
   return expiresAt;
 }
 
-interface Quota {
+interface EvictionScope {
   readonly where: string;
   readonly bindings: readonly string[];
   readonly limits: { readonly count: number; readonly bytes: number };
 }
 
-function evictToFit(sql: SqlStorage, needed: number, { where, bindings, limits }: Quota): void {
+function evictToFit(sql: SqlStorage, needed: number, { where, bindings, limits }: EvictionScope): void {
   const query = `SELECT id, sum(bytes) AS bytes FROM results WHERE ${where} GROUP BY id ORDER BY min(rowid)`;
   const rows = sql.exec<{ id: string; bytes: number }>(query, ...bindings).toArray();
   let sum = rows.reduce((total, row) => total + row.bytes, needed);

@@ -63,7 +63,7 @@ function toAuthorizeError(
 type AuthorizeFailure = readonly [error: string, why: string];
 
 function unknownResource({ urls }: LoginContext): AuthorizeFailure {
-  return ["invalid_target", `resource names no endpoint of this tenant: ${urls.resource} is one`];
+  return ["invalid_target", `resource names no endpoint of this tenant: ${urls.endpoint} is one`];
 }
 
 function findFailure(query: URLSearchParams, repeated: string | undefined): AuthorizeFailure | undefined {
@@ -116,15 +116,15 @@ interface MatchedResource {
  * no endpoint of this tenant.
  */
 export function matchResource(
-  { resource, shared }: LoginUrls,
+  { endpoint, shared }: LoginUrls,
   { profiles = {} }: Pick<TenantDocument, "profiles">,
   urls: readonly string[],
 ): MatchedResource | undefined {
   const [one, ...more] = new Set(urls.map(normalizeUrl));
-  if (one === undefined) return { resource, profile: null };
+  if (one === undefined) return { resource: endpoint, profile: null };
   if (more.length > 0) return undefined;
-  if (one === resource || one === shared) return { resource: one, profile: null };
-  const profile = one.startsWith(`${resource}/`) ? one.slice(resource.length + 1) : "";
+  if (one === endpoint || one === shared) return { resource: one, profile: null };
+  const profile = one.startsWith(`${endpoint}/`) ? one.slice(endpoint.length + 1) : "";
   return Object.hasOwn(profiles, profile) ? { resource: one, profile } : undefined;
 }
 

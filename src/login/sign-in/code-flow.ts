@@ -66,11 +66,6 @@ export async function checkCallback(
   return error === "temporarily_unavailable" ? providerUnavailable(url) : unusableAnswer(url, errorCodeOf(error));
 }
 
-/** Makes the provider ask for an account despite an existing session. Google and GitHub do not support `login`. */
-export function switchPrompt(authorize: string): string {
-  return /^https:\/\/(?:accounts\.google|github)\.com\//.test(authorize) ? "select_account" : "login";
-}
-
 /** `extraParameters`: parameters of this kind of provider. */
 export async function beginCodeFlow(
   context: LoginContext,

@@ -2,7 +2,8 @@
 // not identified by a user name or an address, because those can pass to another person.
 
 import type { LoginDocument } from "../../tenants/document/tenant-document.ts";
-import { beginCodeFlow, revalidateWithProvider, finishCodeFlow, switchPrompt, type CodeProvider } from "./code-flow.ts";
+import { beginCodeFlow, revalidateWithProvider, finishCodeFlow, type CodeProvider } from "./code-flow.ts";
+import { switchPromptOf } from "./provider-quirks.ts";
 import { providerUnavailable, isSignInFailure, unusableAnswer } from "./sign-in-failure.ts";
 import { requestUser } from "./provider-requests.ts";
 import type { ProviderIdentity, IdentityProviderClient } from "./identity-provider-client.ts";
@@ -11,7 +12,7 @@ import { toProviderIdentity, toSignInSuccess, subjectOf } from "./provider-ident
 export const oauth2: IdentityProviderClient = {
   begin: (context, state, isSwitch = false) => {
     const provider = providerOf(context.login);
-    const prompt = isSwitch ? switchPrompt(provider.authorize) : undefined;
+    const prompt = isSwitch ? switchPromptOf(provider.authorize) : undefined;
     return beginCodeFlow(context, provider, state, { scope: context.login.request, prompt });
   },
   finish: async (context, answer, providerState) => {

@@ -11,39 +11,31 @@ import {
   revalidateWithProvider,
   finishCodeFlow,
   createRandomToken,
-  switchPrompt,
   type CodeProvider,
   type SignInState,
 } from "./code-flow.ts";
 import { providerUnavailable, isSignInFailure, unusableAnswer, unexpectedAnswer } from "./sign-in-failure.ts";
+import { quirksOf, switchPromptOf } from "./provider-quirks.ts";
 import { requestUser, type SignInContext } from "./provider-requests.ts";
 import type { SignInFailure, IdentityProviderClient } from "./identity-provider-client.ts";
 import { toProviderIdentity, toSignInSuccess } from "./provider-identity.ts";
 
 type Claims = Readonly<Record<string, unknown>> & { readonly sub: string };
 
-/** Google issues a refresh token only for this parameter, and not for a scope. */
-const GOOGLE = "https://accounts.google.com";
-const OFFLINE = { access_type: "offline" };
-/**
- * Entra issues a refresh token without the consent prompt. With it, Entra asks people for rights that only their
- * administrator may grant.
- */
-const ENTRA = /^https:\/\/[^/]*(?:microsoftonline|ciamlogin)\.[^/]*\//;
-
 export const oidc: IdentityProviderClient = {
   begin: async (context, state, isSwitch = false) => {
     const provider = await providerOf(context);
     if (isSignInFailure(provider)) return provider;
     const { issuer = "", request: scope = "openid email profile" } = context.login;
-    const offline = issuer === GOOGLE && OFFLINE;
+    const { offlineParameters, refreshesWithoutConsent = false } = quirksOf(issuer);
     // https://openid.net/specs/openid-connect-core-1_0.html#OfflineAccess
-    const asksConsent = offline || (wantsOfflineAccess(context.login) && !ENTRA.test(issuer));
-    const prompts = [isSwitch && switchPrompt(provider.authorize), asksConsent && "consent"].filter(
+    const asksConsent =
+      offlineParameters !== undefined || (wantsOfflineAccess(context.login) && !refreshesWithoutConsent);
+    const prompts = [isSwitch && switchPromptOf(provider.authorize), asksConsent && "consent"].filter(
       (one) => one !== false,
     );
     const prompt = prompts.join(" ") || undefined;
-    return beginCodeFlow(context, provider, state, { ...offline, prompt, scope, nonce: createRandomToken() });
+    return beginCodeFlow(context, provider, state, { ...offlineParameters, prompt, scope, nonce: createRandomToken() });
   },
   finish: async (context, answer, providerState) => {
     const provider = await providerOf(context);

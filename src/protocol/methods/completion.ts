@@ -1,7 +1,8 @@
 // completion/complete: params, and the protocol's limit of 100 values.
 // https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion
 
-import type { RequestHandlers, CompletionRequest } from "../request-handlers.ts";
+import type { RequestHandlers, CompletionRef } from "../request-handlers.ts";
+import type { CompletionQuery } from "../source.ts";
 import type { McpRequest } from "../mcp-request.ts";
 import type { CallOutcome } from "../call-outcome.ts";
 import type { Failure } from "../errors.ts";
@@ -10,10 +11,10 @@ import { invalid, isFailure, readObject, readString, readStrings, type ReadValue
 
 const MAX_VALUES = 100;
 
-export async function complete(call: McpRequest, handlers: RequestHandlers): Promise<CallOutcome> {
-  const request = parseCompletion(call);
-  if (isFailure(request)) return request;
-  const values = await handlers.complete(request, call);
+export async function completeValue(request: McpRequest, handlers: RequestHandlers): Promise<CallOutcome> {
+  const completion = parseCompletion(request);
+  if (isFailure(completion)) return completion;
+  const values = await handlers.complete(completion.ref, completion.query, request);
   if ("kind" in values) return values;
   return {
     kind: "complete",
@@ -27,7 +28,12 @@ export async function complete(call: McpRequest, handlers: RequestHandlers): Pro
   };
 }
 
-export function parseCompletion(request: McpRequest): CompletionRequest | Failure {
+interface Completion {
+  readonly ref: CompletionRef;
+  readonly query: CompletionQuery;
+}
+
+export function parseCompletion(request: McpRequest): Completion | Failure {
   const { params } = request;
   const ref = parseRef(params.ref);
   if (isFailure(ref)) return ref;
@@ -38,7 +44,7 @@ export function parseCompletion(request: McpRequest): CompletionRequest | Failur
   if (isFailure(value)) return invalid("argument.value", "must be a string");
   const context = readContext(request);
   if (isFailure(context)) return context;
-  return { ref, name, value, known: context.value };
+  return { ref, query: { name, value, known: context.value } };
 }
 
 function readContext(request: McpRequest): ReadValue<Record<string, string>> | Failure {
@@ -48,7 +54,7 @@ function readContext(request: McpRequest): ReadValue<Record<string, string>> | F
   return isFailure(read) ? invalid("context.arguments", "must be an object of strings") : read;
 }
 
-function parseRef(ref: unknown): CompletionRequest["ref"] | Failure {
+function parseRef(ref: unknown): CompletionRef | Failure {
   if (!isObject(ref)) return invalid("ref", "must be an object");
   if (ref.type === "ref/prompt" && typeof ref.name === "string") return { type: "prompt", name: ref.name };
   if (ref.type === "ref/resource" && typeof ref.uri === "string") return { type: "resource", uri: ref.uri };

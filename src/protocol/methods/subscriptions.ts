@@ -5,7 +5,7 @@
 import type { McpRequest } from "../mcp-request.ts";
 import type { CallOutcome } from "../call-outcome.ts";
 import { failure, type Failure } from "../errors.ts";
-import { isObject, type JsonObject, type RequestId } from "../jsonrpc.ts";
+import { isObject, type JsonObject, type MessageId } from "../jsonrpc.ts";
 import { META } from "../meta.ts";
 import { parseUri } from "../uri.ts";
 import { invalid, isFailure, readString } from "./params.ts";
@@ -97,6 +97,6 @@ export function acknowledgedParams({ tools, prompts, resources, uris }: ListenFi
   };
 }
 
-export function subscriptionMeta(id: RequestId): JsonObject {
+export function subscriptionMeta(id: MessageId): JsonObject {
   return { [META.subscriptionId]: id };
 }

@@ -46,11 +46,11 @@ export function unregisterSession(sql: SqlStorage, nonce: string): boolean {
 
 function methodsOf(host: StoreHost): StatefulSessionMethods {
   const { sql } = host;
-  const quota = createSessionQuota(host);
+  const counter = createSessionCounter(host);
   return {
     register: (nonce, expires, ownership) => {
       if (host.deletion.isClosed()) return false;
-      const exceeded = isRegistered(sql, nonce) ? undefined : quota.take(ownership);
+      const exceeded = isRegistered(sql, nonce) ? undefined : counter.take(ownership);
       if (exceeded) return exceeded;
       sql.exec(
         "INSERT OR REPLACE INTO stateful_sessions (nonce, expires, owner) VALUES (?, ?, ?)",
@@ -78,7 +78,7 @@ function isRegistered(sql: SqlStorage, nonce: string): boolean {
   return sql.exec("SELECT 1 FROM stateful_sessions WHERE nonce = ?", nonce).toArray().length > 0;
 }
 
-interface SessionQuota {
+interface SessionCounter {
   /** Takes a place for one session, or returns the limit that is reached. */
   take(ownership: SessionOwnership): "sessions" | "tenantSessions" | undefined;
 }
@@ -87,7 +87,7 @@ interface SessionQuota {
 const RECOUNT_AFTER_MS = 5000;
 
 /** Counts all sessions only when they may be at the limit, because counting reads every row. */
-function createSessionQuota(host: StoreHost): SessionQuota {
+function createSessionCounter(host: StoreHost): SessionCounter {
   const { sql } = host;
   let free = 0;
   let lastMax = 0;

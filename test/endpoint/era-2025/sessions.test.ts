@@ -1,6 +1,7 @@
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
 
 import { beforeAll, describe, expect, test, vi } from "vitest";
+import { comparableHeaders } from "../../support/comparable-headers.ts";
 import { openEvents } from "../../support/event-reader.ts";
 import { client2026, mcpClient, type Json } from "../../support/mcp-client.ts";
 import { sendRaw, write, type RawReply } from "../../support/raw-http.ts";
@@ -121,7 +122,7 @@ const WRONG: readonly Wrong[] = [
 /** What a refusal says, but for the id it answers to. */
 const wordsOf = ({ status, headers, text }: RawReply) => {
   const { id: _id, ...said } = JSON.parse(text) as Json;
-  const { date: _date, "content-length": _length, connection: _connection, "keep-alive": _alive, ...kept } = headers;
+  const { "content-length": _length, ...kept } = comparableHeaders(headers);
   return { status, headers: kept, said };
 };
 

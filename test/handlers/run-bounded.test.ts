@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { LATEST_2025 } from "../../src/protocol/revisions.ts";
 import { ReplayElicitor } from "../../src/handlers/elicitor.ts";
 import { StreamElicitor } from "../../src/handlers/stream-elicitor.ts";
-import { runHandler, type HandlerEnd } from "../../src/handlers/run-handler.ts";
+import { runBounded, type HandlerEnd } from "../../src/handlers/run-bounded.ts";
 import { RecordingSink } from "../support/workerd/calls.ts";
 
 const LONG = 60_000;
@@ -34,7 +34,7 @@ function run<T>(
   work: () => T | Promise<T>,
   about: { timeoutMs?: number; elicitor?: ReplayElicitor | StreamElicitor; sink?: RecordingSink } = {},
 ): Promise<HandlerEnd<T>> {
-  return runHandler(work, {
+  return runBounded(work, {
     timeoutMs: LONG,
     elicitor: new StreamElicitor({ revision: LATEST_2025, capabilities: {} }, undefined),
     sink: new RecordingSink(),

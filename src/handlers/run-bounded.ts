@@ -1,4 +1,4 @@
-// Runs a handler to one of its ends: returned, threw, suspended at a question, out of time, cancelled.
+// Runs an author's function to one of its ends: returned, threw, suspended at a question, out of time, cancelled.
 
 import type { EventSink } from "../protocol/mcp-request.ts";
 import type { Elicitor } from "./elicitor.ts";
@@ -10,7 +10,7 @@ export type HandlerEnd<T> =
   | { readonly kind: "timedOut" }
   | { readonly kind: "cancelled" };
 
-export interface RunLimits {
+export interface RunBounds {
   readonly timeoutMs: number;
   readonly elicitor: Pick<Elicitor, "waitedMs"> & Partial<Pick<Elicitor, "onSuspend">>;
   /** Absent: the handler continues when its call is cancelled. */
@@ -20,12 +20,12 @@ export interface RunLimits {
 /** Microtasks within which a handler without I/O finishes. */
 const FAST_PATH_TURNS = 12;
 
-export async function runHandler<T>(work: () => T | Promise<T>, limits: RunLimits): Promise<HandlerEnd<T>> {
+export async function runBounded<T>(work: () => T | Promise<T>, bounds: RunBounds): Promise<HandlerEnd<T>> {
   const fastPath: { end?: HandlerEnd<T> } = {};
   const settled = settle(work).then((end) => (fastPath.end = end));
   // Without these turns a call of such a handler costs 12 to 15 % more, for its timer and its signal.
   for (let turn = 0; turn < FAST_PATH_TURNS && !fastPath.end; turn += 1) await Promise.resolve();
-  return fastPath.end ?? waitForEnd(settled, limits);
+  return fastPath.end ?? waitForEnd(settled, bounds);
 }
 
 async function settle<T>(work: () => T | Promise<T>): Promise<HandlerEnd<T>> {
@@ -38,7 +38,7 @@ async function settle<T>(work: () => T | Promise<T>): Promise<HandlerEnd<T>> {
 
 function waitForEnd<T>(
   settled: Promise<HandlerEnd<T>>,
-  { timeoutMs, elicitor, sink }: RunLimits,
+  { timeoutMs, elicitor, sink }: RunBounds,
 ): Promise<HandlerEnd<T>> {
   const cancelled = sink?.cancelled;
   return new Promise((resolve) => {
