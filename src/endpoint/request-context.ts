@@ -27,7 +27,7 @@ import type { RequestBody } from "../streams/request-body.ts";
 import { contentStubOf } from "../resources/resource-stub.ts";
 import { ANY_UID, type TenantUid, type TenantStub } from "../tenants/object/tenant-uid.ts";
 import { DEFAULT_PLACEMENT, type Placement } from "../tenants/directory/placement.ts";
-import { stubOf } from "../tenants/directory/tenant-stub.ts";
+import { stubOf } from "../tenants/directory/tenant-stubs.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import type { ErrorContext } from "../telemetry/error-line.ts";
 import type { CachedPolicy } from "../tenants/cache/policy-cache.ts";

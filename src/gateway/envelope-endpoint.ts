@@ -15,7 +15,7 @@ import { toolError } from "../protocol/methods/tools.ts";
 import { SerializedResult, type CallOutcome, type InvalidArguments } from "../protocol/call-outcome.ts";
 import type { ResourceRef } from "../protocol/source.ts";
 import { parseUri } from "../protocol/uri.ts";
-import { KEY_OF } from "./check-definition.ts";
+import { KEY_OF } from "./upstream-definition.ts";
 import { forwardCall } from "./forward-call.ts";
 import type { UpstreamTarget } from "./upstream-call.ts";
 import { policyName } from "./listed-name.ts";

@@ -18,10 +18,10 @@ import { MAX_SECTIONS_BYTES, sectionStore } from "../tenants/object/section-stor
 import { storageKey, type TenantUid, type TenantStub } from "../tenants/object/tenant-uid.ts";
 import { createRpcClient } from "../tenants/object/store.ts";
 import type { Placement } from "../tenants/directory/placement.ts";
-import { stubOf } from "../tenants/directory/tenant-stub.ts";
+import { stubOf } from "../tenants/directory/tenant-stubs.ts";
 import type { UpstreamDocument } from "../tenants/document/tenant-document.ts";
 import { loadSection, writeSection, type SectionLocation } from "../tenants/cache/section-cache.ts";
-import { KEY_OF } from "./check-definition.ts";
+import { KEY_OF } from "./upstream-definition.ts";
 import type { RemoteEndpoint } from "../mcp-client/remote-endpoint.ts";
 import { ResponseBudget } from "./guard/response-budget.ts";
 import { AccessTokenError, type TokenOptions } from "./guard/access-token.ts";

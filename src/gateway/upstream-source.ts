@@ -22,7 +22,7 @@ import type {
 } from "../protocol/source.ts";
 import { parseUriTemplate } from "../protocol/uri-template.ts";
 import type { Section } from "../tenants/cache/section-cache.ts";
-import { isText, KEY_OF, arrayOf, NAME_KEY, previousNames, objectWith } from "./check-definition.ts";
+import { isText, KEY_OF, arrayOf, NAME_KEY, previousNames, objectWith } from "./upstream-definition.ts";
 import { forwardCall } from "./forward-call.ts";
 import type { UpstreamTarget, ForwardRequest } from "./upstream-call.ts";
 import { serviceGrantError, type Services } from "./guard/service-binding.ts";

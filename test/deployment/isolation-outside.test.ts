@@ -8,7 +8,7 @@ import { admin, createWorker, defineTool, links, type AppUser, type Env } from "
 import { policyStore } from "../../src/tenants/object/policy-store.ts";
 import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { DEFAULT_PLACEMENT } from "../../src/tenants/directory/placement.ts";
-import { stubOf } from "../../src/tenants/directory/tenant-stub.ts";
+import { stubOf } from "../../src/tenants/directory/tenant-stubs.ts";
 import { ANY_UID } from "../../src/tenants/object/tenant-uid.ts";
 import { ROOT } from "../support/workerd/admin.ts";
 import { readerOf } from "../support/workerd/served-tenant.ts";

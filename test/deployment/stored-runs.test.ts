@@ -8,7 +8,7 @@ import { ANY_UID } from "../../src/tenants/object/tenant-uid.ts";
 import { policyStore } from "../../src/tenants/object/policy-store.ts";
 import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { DEFAULT_PLACEMENT } from "../../src/tenants/directory/placement.ts";
-import { stubOf } from "../../src/tenants/directory/tenant-stub.ts";
+import { stubOf } from "../../src/tenants/directory/tenant-stubs.ts";
 import { evictPolicy } from "../../src/tenants/cache/policy-cache.ts";
 import { authorityAway, readerOf, sendTo, servedTenant, sessionAt } from "../support/workerd/served-tenant.ts";
 import { freshSession, later, newCall, recordOf, rowsIn } from "../support/workerd/session.ts";

@@ -11,7 +11,7 @@ import { limitStore, type LimitUse } from "../../limits/limit-store.ts";
 import type { TenantRecord } from "../../tenants/object/policy-records.ts";
 import { createRpcClient } from "../../tenants/object/store.ts";
 import { DEFAULT_PLACEMENT } from "../../tenants/directory/placement.ts";
-import { stubOf } from "../../tenants/directory/tenant-stub.ts";
+import { stubOf } from "../../tenants/directory/tenant-stubs.ts";
 import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
 import type { FieldRule } from "../field-rule.ts";
 import type { AdminContext } from "../route.ts";

@@ -12,7 +12,7 @@ import type { TenantRecord } from "../../tenants/object/policy-records.ts";
 import type { PolicyMethods } from "../../tenants/object/policy-rpc.ts";
 import { policyStore } from "../../tenants/object/policy-store.ts";
 import { DEFAULT_PLACEMENT } from "../../tenants/directory/placement.ts";
-import { stubOf } from "../../tenants/directory/tenant-stub.ts";
+import { stubOf } from "../../tenants/directory/tenant-stubs.ts";
 import { storageKey, ANY_UID, type TenantStub } from "../../tenants/object/tenant-uid.ts";
 import { createRpcClient, type RpcClient } from "../../tenants/object/store.ts";
 import { resolveDeclaredTenant } from "./resolve-declared-tenant.ts";

@@ -11,7 +11,7 @@ import { createRpcClient } from "../../../src/tenants/object/store.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import type { DirectoryEntry } from "../../../src/tenants/directory/directory-object.ts";
 import { placementKey } from "../../../src/tenants/directory/placement.ts";
-import { stubOf } from "../../../src/tenants/directory/tenant-stub.ts";
+import { stubOf } from "../../../src/tenants/directory/tenant-stubs.ts";
 import { evictPolicy, peekPolicy } from "../../../src/tenants/cache/policy-cache.ts";
 import { createKey } from "../../../src/auth/api-key.ts";
 import { adminEnv, ORIGIN } from "../../support/workerd/admin.ts";

@@ -8,7 +8,7 @@ import { findTenant } from "../../../src/endpoint/find-tenant.ts";
 import { createWorker, type Env } from "../../../src/tenantry.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import { DEFAULT_PLACEMENT } from "../../../src/tenants/directory/placement.ts";
-import { stubOf } from "../../../src/tenants/directory/tenant-stub.ts";
+import { stubOf } from "../../../src/tenants/directory/tenant-stubs.ts";
 import { adminEnv, ask, newTenant, ORIGIN, rules } from "../../support/workerd/admin.ts";
 
 const whole = adminEnv as unknown as Env;
