@@ -15,10 +15,9 @@ import type { DirectoryEnv } from "../tenants/directory/directory.ts";
 import type { HostVars } from "../tenants/directory/worker-hosts.ts";
 import type { OriginVars } from "../auth/origin.ts";
 import type { SecretsKeyEnv } from "../auth/secrets-key.ts";
-import type { FieldRule } from "./field-rule.ts";
-import { validate } from "./validate.ts";
-import { readJson, WELL_FORMED_RULE } from "./json-body.ts";
 import { ProblemError } from "./problem.ts";
+import { validate, type FieldRule } from "./validate.ts";
+import { readJson, WELL_FORMED_RULE } from "./json-body.ts";
 import type { AdminEndpoint, EndpointName, Method } from "./endpoint.ts";
 import { object } from "./schema-parts.ts";
 

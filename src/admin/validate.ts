@@ -3,8 +3,16 @@
 import type * as z from "zod";
 import { typeName } from "../handlers/json-schema.ts";
 import { nearestName } from "../protocol/did-you-mean.ts";
-import { MAX_ERRORS, type FieldRule } from "./field-rule.ts";
 import { atLeast, atMost, resetIssueCount } from "./schema-parts.ts";
+
+/** A member that is wrong, or deserves a review. */
+export interface FieldRule {
+  readonly field: string;
+  readonly rule: string;
+}
+
+/** The most errors that one answer lists. Validation collects one more, which shows that the list is truncated. */
+export const MAX_ERRORS = 100;
 
 export type Validation<T> = { readonly value: T } | { readonly errors: readonly FieldRule[] };
 

@@ -6,8 +6,14 @@ import { secretsUpdatedAt } from "../tenants/object/secret-methods.ts";
 import type { TenantHost } from "../tenants/object/tenant-host.ts";
 import type { Store } from "../tenants/object/store.ts";
 import { LastClaims } from "../tenants/object/last-claims.ts";
-import { toUpstreamEvents } from "./operate/upstream-events.ts";
-import { isReportable, logState, toReadState, type ReadState, type StateChange } from "./operate/state-log.ts";
+import {
+  toUpstreamEvents,
+  isReportable,
+  logState,
+  toReadState,
+  type ReadState,
+  type StateChange,
+} from "./operate/state-log.ts";
 import { deleteUnknownReviews } from "./review/review-store.ts";
 
 /** How long one isolate may take for a refresh before another may claim it. */

@@ -4,8 +4,7 @@
 
 import { SYSTEM_CLOCK, type Clock } from "../mcp-client/clock.ts";
 import type { ChangeLogName, Changes, ChangedSection } from "../tenants/object/changes.ts";
-import { backOff } from "./back-off.ts";
-import { ReconnectingWebSocket, type OpenedSocket } from "./reconnecting-web-socket.ts";
+import { backOff, ReconnectingWebSocket, type OpenedSocket } from "./reconnecting-web-socket.ts";
 import {
   maxVersions,
   mergePendingChanges,

@@ -57,3 +57,18 @@ export interface TestRun {
   /** The tenant's stored resources after the run. */
   readonly resources: ResourceStore;
 }
+
+/** Records a handler's effects during one run, with the round in which each happened. */
+export class TestRecorder {
+  round = 1;
+  readonly effects: Effect[] = [];
+  readonly links: KeptLink[] = [];
+  readonly questions: AskedQuestion[] = [];
+  readonly announcements: Announcement[] = [];
+  readonly errors: unknown[] = [];
+  readonly pending: Promise<unknown>[] = [];
+
+  addEffect(what: string): void {
+    this.effects.push({ what, round: this.round });
+  }
+}

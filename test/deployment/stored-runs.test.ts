@@ -8,7 +8,7 @@ import { ANY_UID } from "../../src/tenants/object/tenant-uid.ts";
 import { policyStore } from "../../src/tenants/object/policy-store.ts";
 import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { DEFAULT_PLACEMENT } from "../../src/tenants/directory/placement.ts";
-import { stubOf } from "../../src/tenants/directory/tenant-stubs.ts";
+import { tenantStubOf } from "../../src/tenants/directory/tenant-stubs.ts";
 import { evictPolicy } from "../../src/tenants/cache/policy-cache.ts";
 import { authorityAway, readerOf, sendTo, servedTenant, sessionAt } from "../support/workerd/served-tenant.ts";
 import { freshSession, later, newCall, recordOf, rowsIn } from "../support/workerd/session.ts";
@@ -120,7 +120,7 @@ describe("a stored call of a tenant that the author's function cannot tell of", 
     names += 1;
     const tenant = `told-${names}`;
     const created = await createRpcClient(
-      stubOf(env, { id: tenant, uid: ANY_UID, placement: DEFAULT_PLACEMENT }),
+      tenantStubOf(env, { id: tenant, uid: ANY_UID, placement: DEFAULT_PLACEMENT }),
       policyStore,
     ).tenantUid(true);
     const about = { mount: MOUNT, tenant, created, call };

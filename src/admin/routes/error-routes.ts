@@ -8,7 +8,7 @@ import { COUNTERS } from "../../telemetry/counters.ts";
 import { GAUGES } from "../../telemetry/gauges.ts";
 import { requireTenant } from "../services/tenant-handle.ts";
 import { NUMBER_POSITION, paginateRows, parsePosition, type PageParams } from "../page.ts";
-import { platformStubOf } from "../platform/platform-stub.ts";
+import { platformStubOf } from "../platform/platform-object.ts";
 import { missingFeature } from "../problem.ts";
 import { defineRoutes, type AdminContext } from "../route.ts";
 import { ERROR_ENDPOINTS } from "../endpoints/record-endpoints.ts";

@@ -1,12 +1,14 @@
 // Exports a tenant: its own document, then a line for each resource. Clients fetch the bodies one by one, by hash, so
-// an interrupted export can continue.
+// an interrupted export can continue. A backup has more.
 
+import { reviewStore } from "../../gateway/review/review-store.ts";
 import type { ContentRpc } from "../../resources/content-store.ts";
+import { createRpcClient } from "../../tenants/object/store.ts";
 import type { ExportLine, Infer } from "../contract.ts";
 import { toResourceAbout } from "./resource-routes.ts";
 import { defineRoutes } from "../route.ts";
 import { requireTenant, placementOf, requireRecord } from "../services/tenant-handle.ts";
-import { EXPORT_ENDPOINTS } from "../endpoints/tenant-endpoints.ts";
+import { BACKUP_ENDPOINTS, EXPORT_ENDPOINTS } from "../endpoints/tenant-endpoints.ts";
 
 const PAGE = 500;
 
@@ -49,3 +51,23 @@ function streamExport(first: ExportRow, content: ContentRpc): ReadableStream<Uin
     },
   });
 }
+
+/**
+ * The parts of a backup that the export lacks. Only platform operators may use them: a caller who can write key hashes
+ * can admit anyone.
+ */
+export const backupRoutes = defineRoutes(BACKUP_ENDPOINTS, {
+  "GET /tenants/{id}/backup": async (context) => {
+    const handle = await requireTenant(context, context.params.id);
+    const record = await requireRecord(handle);
+    const { upstreams = {} } = record.effective;
+    const approved =
+      Object.keys(upstreams).length > 0 ? await createRpcClient(handle.stub(), reviewStore).getApprovedDigests() : {};
+    return { body: { ...(await handle.policy.backup()), approved } };
+  },
+  "PUT /tenants/{id}/backup": async (context) => {
+    const handle = await requireTenant(context, context.params.id);
+    await requireRecord(handle);
+    return { body: { rows: await handle.policy.restore(context.body as never, context.caller) } };
+  },
+});

@@ -4,7 +4,7 @@
 import { canonicalJson } from "../../auth/seal.ts";
 import type { AuthBounds, IssuerDocument, TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { isWithinHosts } from "../../tenants/document/upstream-hosts.ts";
-import type { FieldRule } from "../field-rule.ts";
+import type { FieldRule } from "../validate.ts";
 
 const OPERATOR_ONLY = "only an operator may change it";
 

@@ -14,7 +14,7 @@ import { fullGlobLength, isVisible } from "../../tenants/document/visibility.ts"
 import { countContainers } from "../../mcp-client/json-text.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import { searchTools } from "../../catalog/search-tools.ts";
-import type { FieldRule } from "../field-rule.ts";
+import type { FieldRule } from "../validate.ts";
 import type { AdminContext } from "../route.ts";
 import { checkNameReferences } from "./check-name-references.ts";
 

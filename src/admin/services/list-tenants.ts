@@ -3,8 +3,7 @@
 import type { DirectoryEnv } from "../../tenants/directory/directory.ts";
 import type { KnownTenants } from "../../tenants/directory/directory-object.ts";
 import type { DirectoryEntry } from "../../tenants/directory/directory-object.ts";
-import { shardOf } from "../../tenants/directory/shard.ts";
-import { SHARD_COUNT } from "../../tenants/directory/shards.ts";
+import { shardOf, SHARD_COUNT } from "../../tenants/directory/shards.ts";
 import { retryingShards } from "./retrying-directory.ts";
 
 export interface ListRequest {

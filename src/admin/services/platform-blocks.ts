@@ -7,10 +7,10 @@ import { mergeDocuments, type TenantDocument } from "../../tenants/document/tena
 import type { TenantRecord } from "../../tenants/object/policy-records.ts";
 import { createRpcClient } from "../../tenants/object/store.ts";
 import type { Suspension } from "../../tenants/document/visibility.ts";
-import { platformStubOf } from "../platform/platform-stub.ts";
+import { platformStubOf } from "../platform/platform-object.ts";
 import { rolloutStore } from "../platform/rollout-store.ts";
-import type { FieldRule } from "../field-rule.ts";
 import { ProblemError } from "../problem.ts";
+import type { FieldRule } from "../validate.ts";
 import type { AdminContext } from "../route.ts";
 import type { TenantHandle } from "./tenant-handle.ts";
 import { isSubsetOfUpstreams } from "./upstream-bounds.ts";

@@ -7,9 +7,16 @@ import { createChangeDomain } from "./change-store.ts";
 import { changeRpc } from "./change-rpc.ts";
 import type { ChangeLogName } from "./changes.ts";
 import { createDeletionState } from "./deletion-state.ts";
-import { hasTable } from "./has-table.ts";
+import {
+  hasTable,
+  ObjectBusy,
+  openStores,
+  type MethodOptions,
+  type OpenStore,
+  type StoreHost,
+  type Store,
+} from "./store.ts";
 import { UNCHANGED, type RpcReply, type TenantUid, type RpcResult, type RpcRefusal } from "./tenant-uid.ts";
-import { ObjectBusy, openStores, type MethodOptions, type OpenStore, type StoreHost, type Store } from "./store.ts";
 import { logError } from "../../telemetry/error-line.ts";
 import { withTimeout } from "../cache/with-timeout.ts";
 import { createAlarmScheduler, type AlarmScheduler } from "./alarm-scheduler.ts";

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { Upstream } from "../../../src/admin/document-schema.ts";
-import { jsonSchemaOf } from "../../../src/admin/contract-json-schema.ts";
+import { jsonSchemaOf } from "../../../src/admin/schema-parts.ts";
 import { validationErrors } from "../../../src/admin/validate.ts";
 import { commandLine } from "../../support/command-line.ts";
 
