@@ -6,6 +6,7 @@ import type { ContentRpc } from "../../resources/content-store.ts";
 import { createRpcClient } from "../../tenants/object/store.ts";
 import type { ExportLine, Infer } from "../contract.ts";
 import { toResourceAbout } from "./resource-routes.ts";
+import { respondLines } from "../respond-lines.ts";
 import { defineRoutes } from "../route.ts";
 import { requireTenant, placementOf, requireRecord } from "../services/tenant-handle.ts";
 import { BACKUP_ENDPOINTS, EXPORT_ENDPOINTS } from "../endpoints/tenant-endpoints.ts";
@@ -23,33 +24,27 @@ export const exportRoutes = defineRoutes(EXPORT_ENDPOINTS, {
       revision,
       document: own as Extract<ExportRow, { kind: "tenant" }>["document"],
     };
-    return new Response(streamExport(first, handle.content), {
-      headers: { "content-type": "application/x-ndjson" },
-    });
+    return respondLines(createPageReader(first, handle.content));
   },
 });
 
 type ExportRow = Infer<typeof ExportLine>;
 
-function streamExport(first: ExportRow, content: ContentRpc): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder();
-  const encode = (lines: readonly ExportRow[]) =>
-    encoder.encode(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+/** The first page has the tenant, each further one has resources. */
+function createPageReader(tenant: ExportRow, content: ContentRpc): () => Promise<readonly ExportRow[]> {
+  let state: "begin" | "resources" | "end" = "begin";
   let after: string | null = null;
-  return new ReadableStream<Uint8Array>({
-    start: (controller) => {
-      controller.enqueue(encode([first]));
-    },
-    pull: async (controller) => {
-      const rows = await content.list({ prefix: "", tag: null, after, limit: PAGE });
-      const last = rows.at(-1);
-      if (last) {
-        after = last.uri;
-        controller.enqueue(encode(rows.map((row): ExportRow => ({ kind: "resource", ...toResourceAbout(row) }))));
-      }
-      if (rows.length < PAGE) controller.close();
-    },
-  });
+  return async () => {
+    if (state === "end") return [];
+    if (state === "begin") {
+      state = "resources";
+      return [tenant];
+    }
+    const rows = await content.list({ prefix: "", tag: null, after, limit: PAGE });
+    after = rows.at(-1)?.uri ?? null;
+    if (rows.length < PAGE) state = "end";
+    return rows.map((row): ExportRow => ({ kind: "resource", ...toResourceAbout(row) }));
+  };
 }
 
 /**
