@@ -218,7 +218,7 @@ const optionalResourceMembers = {
   audience: Audience,
   priority: z.number(),
 } as const;
-export const ResourceAbout = object(resourceMembers, optionalResourceMembers);
+export const ResourceShape = object(resourceMembers, optionalResourceMembers);
 
 const ListedKinds = ["tools", "prompts", "resources", "resourceTemplates"] as const;
 const Counts = object({ tools: z.int(), prompts: z.int(), resources: z.int(), resourceTemplates: z.int() });
@@ -540,7 +540,7 @@ export const COMPONENTS = {
   Profile,
   Prompt: DocumentPrompt,
   RecordedLine,
-  Resource: ResourceAbout,
+  Resource: ResourceShape,
   RollingOut: RolloutReference,
   RollOut: NewRollout,
   Rollout,

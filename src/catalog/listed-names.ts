@@ -10,7 +10,7 @@ import { renamingOf, type NamedPatterns } from "../tenants/document/tenant-docum
 type Wire = JsonObject & { readonly name: string };
 
 /** A tool or prompt. `wire` has the name in the view, `target` the name in its source. */
-export interface ListedItem<T> {
+export interface ViewItem<T> {
   readonly wire: Wire;
   readonly target: T;
 }
@@ -38,7 +38,7 @@ export function toListedWire(
  * Removes duplicate listed names. A name that a profile gave wins, then an original name, then a name that replaces one
  * which clients would reject. New code may bring such a duplicate later.
  */
-export function removeDuplicateNames<L extends ListedItem<NamedDefinition>>(listed: readonly L[]): readonly L[] {
+export function removeDuplicateNames<L extends ViewItem<NamedDefinition>>(listed: readonly L[]): readonly L[] {
   const bestRank = new Map<string, number>();
   for (const one of listed)
     bestRank.set(one.wire.name, Math.min(namePriorityOf(one), bestRank.get(one.wire.name) ?? Infinity));
@@ -46,7 +46,7 @@ export function removeDuplicateNames<L extends ListedItem<NamedDefinition>>(list
 }
 
 /** -1: a profile gave the name. */
-const namePriorityOf = ({ wire, target }: ListedItem<NamedDefinition>) =>
+const namePriorityOf = ({ wire, target }: ViewItem<NamedDefinition>) =>
   [target.name, target.listedName].indexOf(wire.name);
 
 /**
@@ -85,7 +85,7 @@ interface NameIndexOptions<T, L> {
  * Index by the names that user interfaces know. null: several definitions have the name, and a call does not say whose
  * interface makes it.
  */
-function indexByOwnName<L extends ListedItem<NamedDefinition>>(listed: readonly L[]): ReadonlyMap<string, L | null> {
+function indexByOwnName<L extends ViewItem<NamedDefinition>>(listed: readonly L[]): ReadonlyMap<string, L | null> {
   const byName = new Map<string, L | null>();
   for (const entry of listed) {
     const { ownName } = entry.target;
@@ -99,7 +99,7 @@ function indexByOwnName<L extends ListedItem<NamedDefinition>>(listed: readonly 
  * is over; then a failure names its successor. A suspended target fails under any name. `now`: milliseconds since the
  * epoch.
  */
-export function createNameLookup<T extends NamedDefinition, L extends ListedItem<T>>(
+export function createNameLookup<T extends NamedDefinition, L extends ViewItem<T>>(
   listed: readonly L[],
   { kind: what, targets, deprecated, notes, toListed: list }: NameIndexOptions<T, L>,
 ): (name: string, now: number) => L | Failure | undefined {

@@ -19,10 +19,10 @@ import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { toolError } from "../protocol/methods/tools.ts";
 import type { CallOutcome } from "../protocol/call-outcome.ts";
-import type { ResourceRef, ServedTemplate } from "../protocol/source.ts";
+import type { ResourceRef, SourceTemplate } from "../protocol/source.ts";
 import { parseUri } from "../protocol/uri.ts";
 import { listAllResources } from "./list-all-resources.ts";
-import type { ListedTool, View, ViewedPagedResources } from "./view.ts";
+import type { ViewTool, View, ViewPagedResources } from "./view.ts";
 
 export class ViewRequestHandlers implements RequestHandlers {
   readonly definitions: View;
@@ -41,7 +41,7 @@ export class ViewRequestHandlers implements RequestHandlers {
       definition,
       call: (args, request) => {
         const { around: ownAround } = target as AccessRules;
-        if (!ownAround && !this.#requestScope.around) return this.#callTool(definition, args, request);
+        if (!ownAround && !this.#requestScope.around) return this.#callToolIfAllowed(definition, args, request);
         const { name, repeatable, wire } = target;
         const hasOutput = wire.outputSchema !== undefined;
         const aroundCall = {
@@ -53,7 +53,7 @@ export class ViewRequestHandlers implements RequestHandlers {
           repeatable,
           hasOutput,
         };
-        return applyAround(aroundCall, () => this.#callTool(definition, args, request));
+        return applyAround(aroundCall, () => this.#callToolIfAllowed(definition, args, request));
       },
     };
   }
@@ -79,8 +79,8 @@ export class ViewRequestHandlers implements RequestHandlers {
     };
   }
 
-  async #callTool(
-    { wire, target }: ListedTool,
+  async #callToolIfAllowed(
+    { wire, target }: ViewTool,
     args: JsonObject,
     request: McpRequest,
   ): ReturnType<CallableTool["call"]> {
@@ -186,15 +186,15 @@ export class ViewRequestHandlers implements RequestHandlers {
 }
 
 interface ResourceReader {
-  readonly read: ServedTemplate<RequestScope>["read"];
+  readonly read: SourceTemplate<RequestScope>["read"];
   readonly required: boolean;
 }
 
-const shelfReader = ({ pagedResources, required }: ViewedPagedResources): ResourceReader => ({
+const shelfReader = ({ pagedResources, required }: ViewPagedResources): ResourceReader => ({
   read: (ref, request, requestScope) => pagedResources.read(ref, request, requestScope),
   required,
 });
-const templateReader = (template: ServedTemplate<RequestScope>): ResourceReader => ({
+const templateReader = (template: SourceTemplate<RequestScope>): ResourceReader => ({
   read: (ref, request, requestScope) => template.read(ref, request, requestScope),
   required: false,
 });

@@ -10,10 +10,10 @@ import { omitUndefined } from "../protocol/members.ts";
 import type { CacheHint } from "../protocol/call-outcome.ts";
 import type { McpRequest } from "../protocol/mcp-request.ts";
 import type {
-  ServedPrompt,
-  ServedResource,
-  ServedTemplate,
-  ServedTool,
+  SourcePrompt,
+  SourceResource,
+  SourceTemplate,
+  SourceTool,
   PagedResources,
   PageRequest,
   ResourcePage,
@@ -41,50 +41,50 @@ import {
   suspensionNoteOf,
   deprecatedNamesOf,
   removeDuplicateNames,
-  type ListedItem,
+  type ViewItem,
 } from "./listed-names.ts";
 import { findUnavailable, unavailableMeta, type UnavailableSource } from "./unavailable-sources.ts";
 import type { HiddenDefinitions } from "./hidden-definitions.ts";
 import type { TenantCatalog } from "./tenant-catalog.ts";
 
-export type ListedTool = ToolDefinition & ListedItem<ServedTool<RequestScope>>;
-export type ListedPrompt = PromptDefinition & ListedItem<ServedPrompt<RequestScope>>;
+export type ViewTool = ToolDefinition & ViewItem<SourceTool<RequestScope>>;
+export type ViewPrompt = PromptDefinition & ViewItem<SourcePrompt<RequestScope>>;
 
 /** A source's resources that are listed page by page. */
-export interface ViewedPagedResources {
+export interface ViewPagedResources {
   readonly source: string;
   readonly pagedResources: PagedResources<RequestScope>;
   readonly required: boolean;
 }
 
-export interface ViewedListing {
+export interface ViewListing {
   /** The id of the source, or the template. */
   readonly source: string;
   readonly required: boolean;
   /** undefined for the paged resources of a source. */
-  readonly template?: ServedTemplate<RequestScope>;
+  readonly template?: SourceTemplate<RequestScope>;
   list(page: PageRequest, request: McpRequest, requestScope: RequestScope): Promise<ResourcePage>;
 }
 
 export interface View extends Definitions, CatalogAccess {
-  readonly tools: readonly ListedTool[];
-  readonly prompts: readonly ListedPrompt[];
-  readonly templates: readonly ServedTemplate<RequestScope>[];
-  readonly resources: readonly ServedResource<RequestScope>[];
-  readonly resourcesByUri: ReadonlyMap<string, ServedResource<RequestScope>>;
-  readonly pagedResources: readonly ViewedPagedResources[];
+  readonly tools: readonly ViewTool[];
+  readonly prompts: readonly ViewPrompt[];
+  readonly templates: readonly SourceTemplate<RequestScope>[];
+  readonly resources: readonly SourceResource<RequestScope>[];
+  readonly resourcesByUri: ReadonlyMap<string, SourceResource<RequestScope>>;
+  readonly pagedResources: readonly ViewPagedResources[];
   /** Everything that is listed page by page: first the templates' lists, then the sources' paged resources. */
-  readonly listings: readonly ViewedListing[];
+  readonly listings: readonly ViewListing[];
   /** The template whose list decides which resources exist under this URI. */
-  templateListing(uri: string): ServedTemplate<RequestScope> | undefined;
+  templateListing(uri: string): SourceTemplate<RequestScope> | undefined;
   readonly unavailable: readonly UnavailableSource[];
   readonly sources: readonly Source<RequestScope>[];
   /** Sources of which something is visible, or may be once their definitions are known. */
   readonly visibleSources: readonly Source<RequestScope>[];
   readonly resultBudget?: ResultBudget;
   readonly hidden?: HiddenDefinitions;
-  tool(name: string, now: number): ListedTool | Failure | undefined;
-  prompt(name: string, now: number): ListedPrompt | Failure | undefined;
+  tool(name: string, now: number): ViewTool | Failure | undefined;
+  prompt(name: string, now: number): ViewPrompt | Failure | undefined;
 }
 
 /** The caller for whom a view is made. */
@@ -228,7 +228,7 @@ function isRestricted(restrictions: ToolRestrictions | undefined, name: string, 
   );
 }
 
-function toListedTool(target: ServedTool<RequestScope>, wire: ToolDefinition["wire"]): ListedTool {
+function toListedTool(target: SourceTool<RequestScope>, wire: ToolDefinition["wire"]): ViewTool {
   const { paramHeaders, resumable, repeatable, texts } = target;
   return { wire, texts, paramHeaders, resumable, repeatable, target };
 }
@@ -320,16 +320,16 @@ function visibleResources({ sources, document, filter, hidden }: ViewInput): Vis
   };
 }
 
-const matchesUri = (uri: string) => (template: ServedTemplate<RequestScope>) => template.matches?.(uri);
+const matchesUri = (uri: string) => (template: SourceTemplate<RequestScope>) => template.matches?.(uri);
 
-function templateListingOf(template: ServedTemplate<RequestScope>): Required<ViewedListing> | undefined {
+function templateListingOf(template: SourceTemplate<RequestScope>): Required<ViewListing> | undefined {
   const { listing, wire } = template;
   if (!listing) return undefined;
-  const list: ViewedListing["list"] = (page, request, requestScope) => listing.list(page, request, requestScope);
+  const list: ViewListing["list"] = (page, request, requestScope) => listing.list(page, request, requestScope);
   return { source: wire.uriTemplate, required: false, template, list };
 }
 
-function pagedListing({ source, required, pagedResources }: ViewedPagedResources): ViewedListing {
+function pagedListing({ source, required, pagedResources }: ViewPagedResources): ViewListing {
   return { source, required, list: (page, _call, requestScope) => pagedResources.list(page, requestScope) };
 }
 

@@ -3,7 +3,7 @@
 import { listDurableObjectIds, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { createWorker, defineTool, type AppUser, type Feature, type ServedTool } from "../../src/tenantry.ts";
+import { createWorker, defineTool, type AppUser, type Feature, type SourceTool } from "../../src/tenantry.ts";
 import { ANY_UID } from "../../src/tenants/object/tenant-uid.ts";
 import { policyStore } from "../../src/tenants/object/policy-store.ts";
 import { createRpcClient } from "../../src/tenants/object/store.ts";
@@ -162,7 +162,7 @@ describe("a stored call of a tenant that the author's function cannot tell of", 
 /** Pays once, after it asked. Its calls may not run twice. */
 function payFeature() {
   let runs = 0;
-  const pay: ServedTool = {
+  const pay: SourceTool = {
     name: "pay",
     wire: { name: "pay", inputSchema: { type: "object" } },
     paramHeaders: [],

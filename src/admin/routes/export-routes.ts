@@ -5,7 +5,7 @@ import { reviewStore } from "../../gateway/review/review-store.ts";
 import type { ContentRpc } from "../../resources/content-store.ts";
 import { createRpcClient } from "../../tenants/object/store.ts";
 import type { ExportLine, Infer } from "../contract.ts";
-import { toResourceAbout } from "./resource-routes.ts";
+import { toResourceShape } from "./resource-routes.ts";
 import { respondLines } from "../respond-lines.ts";
 import { defineRoutes } from "../route.ts";
 import { requireTenant, placementOf, requireRecord } from "../services/tenant-handle.ts";
@@ -43,7 +43,7 @@ function createPageReader(tenant: ExportRow, content: ContentRpc): () => Promise
     const rows = await content.list({ prefix: "", tag: null, after, limit: PAGE });
     after = rows.at(-1)?.uri ?? null;
     if (rows.length < PAGE) state = "end";
-    return rows.map((row): ExportRow => ({ kind: "resource", ...toResourceAbout(row) }));
+    return rows.map((row): ExportRow => ({ kind: "resource", ...toResourceShape(row) }));
   };
 }
 

@@ -84,7 +84,7 @@ async function callOrList(
   server: ToolServer,
   { endpointRef, tool, pairs, options }: CallInput,
 ): Promise<void> {
-  const list = await listTools(server);
+  const list = await fetchTools(server);
   const { tools } = list;
   if (tool === undefined) return showTools(context, list, endpointRef);
   const definition = tools.find((one) => one.name === tool || originalNameOf(one) === tool);
@@ -92,7 +92,7 @@ async function callOrList(
   for (const warning of definition ? unknownArguments(args, definition) : []) context.warn(warning);
   let result: JsonObject;
   try {
-    result = await callTool(server, { name: tool, definition, args });
+    result = await sendToolCall(server, { name: tool, definition, args });
   } catch (error) {
     if (!(error instanceof McpResponseError)) throw error;
     throw withHint(error, endpointRef, () => (definition ? undefined : unknownToolHint(tool, list, endpointRef)));
@@ -161,7 +161,7 @@ interface ToolList {
   readonly missing: readonly MissingUpstream[];
 }
 
-async function listTools(server: ToolServer): Promise<ToolList> {
+async function fetchTools(server: ToolServer): Promise<ToolList> {
   const tools: ToolListEntry[] = [];
   let missing: readonly MissingUpstream[] = [];
   let cursor: unknown;
@@ -182,7 +182,7 @@ interface ToolCall {
   readonly args: JsonObject;
 }
 
-async function callTool(server: ToolServer, { name, definition, args }: ToolCall): Promise<JsonObject> {
+async function sendToolCall(server: ToolServer, { name, definition, args }: ToolCall): Promise<JsonObject> {
   const paramHeaders = collectParamHeaders(definition?.inputSchema ?? {});
   const params = { name, arguments: args };
   return server.request({
