@@ -34,14 +34,14 @@ export class ViewRequestHandlers implements RequestHandlers {
   }
 
   tool(listed: string): CallableTool | Failure | undefined {
-    const definition = this.definitions.tool(listed, Date.now());
-    if (!definition || isFailure(definition)) return definition;
-    const { target } = definition;
+    const tool = this.definitions.tool(listed, Date.now());
+    if (!tool || isFailure(tool)) return tool;
+    const { target } = tool;
     return {
-      definition,
+      definition: target,
       call: (args, request) => {
         const { around: ownAround } = target as AccessRules;
-        if (!ownAround && !this.#requestScope.around) return this.#callToolIfAllowed(definition, args, request);
+        if (!ownAround && !this.#requestScope.around) return this.#callToolIfAllowed(tool, args, request);
         const { name, repeatable, wire } = target;
         const hasOutput = wire.outputSchema !== undefined;
         const aroundCall = {
@@ -53,17 +53,17 @@ export class ViewRequestHandlers implements RequestHandlers {
           repeatable,
           hasOutput,
         };
-        return applyAround(aroundCall, () => this.#callToolIfAllowed(definition, args, request));
+        return applyAround(aroundCall, () => this.#callToolIfAllowed(tool, args, request));
       },
     };
   }
 
   prompt(listed: string): CallablePrompt | Failure | undefined {
-    const definition = this.definitions.prompt(listed, Date.now());
-    if (!definition || isFailure(definition)) return definition;
-    const { target } = definition;
+    const prompt = this.definitions.prompt(listed, Date.now());
+    if (!prompt || isFailure(prompt)) return prompt;
+    const { target } = prompt;
     return {
-      definition,
+      definition: target,
       get: (args, request) => {
         const { name } = target;
         const { around: ownAround } = target as AccessRules;

@@ -4,7 +4,7 @@
 import type { ToolRestrictions } from "../auth/principal.ts";
 import type { RequestScope, CatalogAccess } from "../handlers/request-scope.ts";
 import type { Definitions } from "../protocol/request-handlers.ts";
-import type { PromptDefinition, ServerInfo, ToolDefinition } from "../protocol/definition.ts";
+import type { ServerInfo, ViewItem } from "../protocol/definition.ts";
 import type { Failure } from "../protocol/errors.ts";
 import { omitUndefined } from "../protocol/members.ts";
 import type { CacheHint } from "../protocol/call-outcome.ts";
@@ -36,19 +36,18 @@ import { MAX_PATTERN_WORK, tooManyPatternsError } from "../resources/pattern-bud
 import { tenantSettings, toolConfig } from "../handlers/check-config.ts";
 import { deepFreeze } from "./deep-freeze.ts";
 import {
-  toListedWire,
+  toViewItem,
   createNameLookup,
   suspensionNoteOf,
   deprecatedNamesOf,
   removeDuplicateNames,
-  type ViewItem,
 } from "./listed-names.ts";
 import { findUnavailable, unavailableMeta, type UnavailableSource } from "./unavailable-sources.ts";
 import type { HiddenDefinitions } from "./hidden-definitions.ts";
 import type { TenantCatalog } from "./tenant-catalog.ts";
 
-export type ViewTool = ToolDefinition & ViewItem<SourceTool<RequestScope>>;
-export type ViewPrompt = PromptDefinition & ViewItem<SourcePrompt<RequestScope>>;
+export type ViewTool = ViewItem<SourceTool<RequestScope>>;
+export type ViewPrompt = ViewItem<SourcePrompt<RequestScope>>;
 
 /** A source's resources that are listed page by page. */
 export interface ViewPagedResources {
@@ -201,9 +200,7 @@ function visibleTools(input: ViewInput): Pick<View, "tools" | "tool"> {
       !isRestricted(restrictions, name, renamingOf(filter.profile?.tools, name)?.name)
     );
   });
-  const listed = removeDuplicateNames(
-    visible.map((tool) => toListedTool(tool, toListedWire(tool, filter.profile?.tools))),
-  );
+  const listed = removeDuplicateNames(visible.map((tool) => toViewItem(tool, filter.profile?.tools)));
   const suspended = policy.suspensions.filter(({ kind }) => kind === "tool");
   const notes = new Map(suspended.map(({ name, note }) => [name, note]));
   return {
@@ -215,7 +212,6 @@ function visibleTools(input: ViewInput): Pick<View, "tools" | "tool"> {
       targets: new Map(visible.map((tool) => [tool.name, tool])),
       deprecated: deprecatedNamesOf(policy, "tools", profile),
       notes,
-      toListed: (tool) => toListedTool(tool, toListedWire(tool, undefined)),
     }),
   };
 }
@@ -226,11 +222,6 @@ function isRestricted(restrictions: ToolRestrictions | undefined, name: string, 
     restrictions !== undefined &&
     ([name, listed].some((one) => restrictions.deny.includes(one)) || restrictions.allow?.includes(listed) === false)
   );
-}
-
-function toListedTool(target: SourceTool<RequestScope>, wire: ToolDefinition["wire"]): ViewTool {
-  const { paramHeaders, resumable, repeatable, texts } = target;
-  return { wire, texts, paramHeaders, resumable, repeatable, target };
 }
 
 function visiblePrompts({
@@ -248,9 +239,7 @@ function visiblePrompts({
   const visible = [...all.values()].filter(
     (prompt) => !hidden?.definitions.has(prompt) && isVisible(document, filter, "prompts", prompt.name),
   );
-  const listed = removeDuplicateNames(
-    visible.map((target) => ({ wire: toListedWire(target, filter.profile?.prompts), target })),
-  );
+  const listed = removeDuplicateNames(visible.map((prompt) => toViewItem(prompt, filter.profile?.prompts)));
   return {
     prompts: listed,
     prompt: createNameLookup(listed, {
@@ -258,7 +247,6 @@ function visiblePrompts({
       targets: new Map(visible.map((prompt) => [prompt.name, prompt])),
       deprecated: deprecatedNamesOf(policy, "prompts", profile),
       notes: new Map(),
-      toListed: (target) => ({ wire: toListedWire(target, undefined), target }),
     }),
   };
 }

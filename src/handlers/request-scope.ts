@@ -11,6 +11,7 @@ import type { McpRequest } from "../protocol/mcp-request.ts";
 import type { Failure } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { CacheHint, CallOutcome, InvalidArguments } from "../protocol/call-outcome.ts";
+import type { ViewItem } from "../protocol/definition.ts";
 import type { ResourceRef } from "../protocol/source.ts";
 import type { ErrorContext } from "../telemetry/error-line.ts";
 import type { TraceContext } from "../telemetry/trace-context.ts";
@@ -106,17 +107,10 @@ export interface LinkContext {
   readonly signal: () => AbortSignal;
 }
 
-interface ListedName {
-  /** The definition as listed. */
-  readonly wire: { readonly name: string };
-  /** The name that its source gives it. */
-  readonly target: { readonly name: string };
-}
-
 /** The names that a caller sees. */
 export interface VisibleNames extends Pick<CatalogAccess, "sees"> {
-  readonly tools: readonly ListedName[];
-  readonly prompts: readonly ListedName[];
+  readonly tools: readonly ViewItem<{ readonly name: string }>[];
+  readonly prompts: readonly ViewItem<{ readonly name: string }>[];
 }
 
 /** Stores results that are longer than a profile allows, and links of `ctx.link`. */

@@ -66,8 +66,8 @@ function backendWith(kind: ListedKind, wire: JsonObject): FakeBackend {
     case "tools": {
       const headers = collectParamHeaders(wire["inputSchema"] as JsonObject);
       const paramHeaders = "broken" in headers ? [] : headers;
-      const inputSchema = wire["inputSchema"] as JsonObject;
-      return new FakeBackend({ tools: [{ wire: { ...named, inputSchema }, paramHeaders, repeatable: false }] });
+      const target = { wire: named, paramHeaders, repeatable: false };
+      return new FakeBackend({ tools: [{ wire: named, target }] });
     }
     case "prompts":
       return new FakeBackend({ prompts: [{ wire: named }] });
