@@ -12,7 +12,7 @@ import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { parseCompletion } from "../protocol/methods/completion.ts";
 import { invalid, isFailure, readObject, readString, readStrings } from "../protocol/methods/params.ts";
 import { toolError } from "../protocol/methods/tools.ts";
-import { SerializedResult, type CallOutcome, type InvalidArguments } from "../protocol/call-outcome.ts";
+import { SerializedResult, type CallOutcome, type ToolOutcome } from "../protocol/call-outcome.ts";
 import type { ResourceRef } from "../protocol/source.ts";
 import { parseUri } from "../protocol/uri.ts";
 import { KEY_OF } from "./upstream-definition.ts";
@@ -241,10 +241,7 @@ function withName(call: McpRequest, name: string): McpRequest {
 }
 
 /** Restores the upstream's own UI URIs, because this endpoint does not rename anything. */
-function withOwnUris<T extends CallOutcome | InvalidArguments>(
-  { upstreamTarget: { id } }: MethodContext,
-  outcome: T,
-): T {
+function withOwnUris<T extends ToolOutcome>({ upstreamTarget: { id } }: MethodContext, outcome: T): T {
   if (outcome.kind !== "complete") return outcome;
   const { result } = outcome;
   const json = result instanceof SerializedResult ? result.json : JSON.stringify(result);

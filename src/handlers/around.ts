@@ -5,8 +5,8 @@
 import type { McpRequest } from "../protocol/mcp-request.ts";
 import type { Failure } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
-import type { CallOutcome } from "../protocol/call-outcome.ts";
-import type { Around, AroundCall, AroundOutcome } from "./request-scope.ts";
+import type { CallOutcome, ToolOutcome } from "../protocol/call-outcome.ts";
+import type { Around, AroundCall } from "./request-scope.ts";
 import { eventOf, toErrorOutcome, type HandlerCall } from "./error-outcome.ts";
 import { runHandler } from "./run-handler.ts";
 import { Stopwatch } from "./stopwatch.ts";
@@ -28,7 +28,7 @@ export interface AroundTarget extends Omit<HandlerCall, "call"> {
 }
 
 /** Returns `next()` itself when there is no `around`, so such a call pays nothing. */
-export function applyAround<O extends AroundOutcome>(target: AroundTarget, next: () => Promise<O>): Promise<O> {
+export function applyAround<O extends ToolOutcome>(target: AroundTarget, next: () => Promise<O>): Promise<O> {
   const { requestScope, own, call, isInner } = target;
   if (call.lookup) call.lookup.isFound = true;
   const outer = isInner ? undefined : requestScope.around;
@@ -37,9 +37,9 @@ export function applyAround<O extends AroundOutcome>(target: AroundTarget, next:
   return runAround([...(outer ?? []), ...(own ? [own] : [])], target, next) as Promise<O>;
 }
 
-type Next = () => Promise<AroundOutcome>;
+type Next = () => Promise<ToolOutcome>;
 
-async function runAround(arounds: readonly Around[], target: AroundTarget, next: Next): Promise<AroundOutcome> {
+async function runAround(arounds: readonly Around[], target: AroundTarget, next: Next): Promise<ToolOutcome> {
   const { requestScope, call, repeatable, name } = target;
   let runs = 0;
   const innermost = async () => {
@@ -92,7 +92,7 @@ function composeAround(arounds: readonly Around[], target: RejectableTarget, inn
       });
       isTimedOut = end.kind === "timedOut";
       const outcome = end.kind === "returned" ? (fixedOutcome ?? end.value) : undefined;
-      if (isObject(outcome) && allowedKinds.includes(outcome.kind)) return outcome as unknown as AroundOutcome;
+      if (isObject(outcome) && allowedKinds.includes(outcome.kind)) return outcome as unknown as ToolOutcome;
       const reason = isTimedOut
         ? `took longer than ${MIDDLEWARE_TIMEOUT_MS} ms of its own`
         : "returned no outcome: return what next() gives";

@@ -10,7 +10,7 @@ import type { TenantStub } from "../tenants/object/tenant-uid.ts";
 import type { McpRequest } from "../protocol/mcp-request.ts";
 import type { Failure } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
-import type { CacheHint, CallOutcome, InvalidArguments } from "../protocol/call-outcome.ts";
+import type { CacheHint, CallOutcome, ToolOutcome } from "../protocol/call-outcome.ts";
 import type { ViewItem } from "../protocol/definition.ts";
 import type { ResourceRef } from "../protocol/source.ts";
 import type { ErrorContext } from "../telemetry/error-line.ts";
@@ -47,9 +47,6 @@ export interface Hooks {
   readonly onError?: (error: unknown, event: CallEvent | undefined, place?: ErrorContext) => void;
 }
 
-/** The outcome of a call, before it is written for the client's protocol revision. */
-export type AroundOutcome = CallOutcome | InvalidArguments;
-
 export interface AroundCall extends CallEvent {
   /** Arguments of a tool or prompt as the client sent them, not validated. */
   readonly args: JsonObject | undefined;
@@ -65,7 +62,7 @@ export interface AroundCall extends CallEvent {
  * the call was answered. An error thrown here is treated like an error of the handler. So is a time-out: the function
  * has ten seconds, not counting the time in `next`.
  */
-export type Around = (call: AroundCall, next: () => Promise<AroundOutcome>) => AroundOutcome | Promise<AroundOutcome>;
+export type Around = (call: AroundCall, next: () => Promise<ToolOutcome>) => ToolOutcome | Promise<ToolOutcome>;
 
 /** The parts of the caller's view that handlers need. */
 export interface CatalogAccess {
@@ -116,11 +113,7 @@ export interface VisibleNames extends Pick<CatalogAccess, "sees"> {
 /** Stores results that are longer than a profile allows, and links of `ctx.link`. */
 export interface ResultStore {
   /** The outcome without the part that exceeds the budget. */
-  enforceBudget(
-    outcome: CallOutcome | InvalidArguments,
-    tool: BudgetedTool,
-    requestScope: RequestScope,
-  ): Promise<CallOutcome | InvalidArguments>;
+  enforceBudget(outcome: ToolOutcome, tool: BudgetedTool, requestScope: RequestScope): Promise<ToolOutcome>;
   /** Whether a URI refers to a stored part of a result. */
   isOverflow(uri: string): boolean;
   /** Stores a handler's body and returns the block that links to it. */

@@ -10,7 +10,7 @@ import type { Resumable } from "../protocol/definition.ts";
 import { collectParamHeaders, type ParamHeader } from "../protocol/headers.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { assertMemberTypes, omitUndefined } from "../protocol/members.ts";
-import type { CallOutcome, InvalidArguments } from "../protocol/call-outcome.ts";
+import type { ToolOutcome } from "../protocol/call-outcome.ts";
 import type { SourceTool } from "../protocol/source.ts";
 import { checkDefinition } from "./check-definition.ts";
 import { createDefinition } from "./definition-errors.ts";
@@ -175,7 +175,7 @@ async function runToolHandler(
   args: JsonObject,
   request: McpRequest,
   requestScope: RequestScope,
-): Promise<CallOutcome | InvalidArguments> {
+): Promise<ToolOutcome> {
   if (!hasAtMost(MAX_MEMBERS, args)) return { kind: "invalidArguments", violations: [TOO_MANY_VALUES] };
   const checked = await input.validate(args);
   if ("violations" in checked) return { kind: "invalidArguments", violations: checked.violations };

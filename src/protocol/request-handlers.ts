@@ -5,7 +5,7 @@ import type { McpRequest } from "./mcp-request.ts";
 import type { PromptDefinition, ServerInfo, TemplateDefinition, ToolDefinition, ViewItem } from "./definition.ts";
 import type { Failure } from "./errors.ts";
 import type { JsonObject } from "./jsonrpc.ts";
-import type { CacheHint, CallOutcome, InvalidArguments } from "./call-outcome.ts";
+import type { CacheHint, CallOutcome, ToolOutcome } from "./call-outcome.ts";
 import type { ResourceRef, CompletionQuery } from "./source.ts";
 
 /** The definitions of a view. The same view gives the same object, because encoded lists are cached by it. */
@@ -25,7 +25,7 @@ export interface Definitions {
 
 export interface CallableTool {
   readonly definition: ToolDefinition;
-  call(args: JsonObject, request: McpRequest): Promise<CallOutcome | InvalidArguments>;
+  call(args: JsonObject, request: McpRequest): Promise<ToolOutcome>;
 }
 
 export interface CallablePrompt {

@@ -6,7 +6,7 @@ import type { McpRequest } from "./mcp-request.ts";
 import type { Cause } from "./cause.ts";
 import type { PromptDefinition, ResourceDefinition, TemplateDefinition, ToolDefinition } from "./definition.ts";
 import type { JsonObject } from "./jsonrpc.ts";
-import type { CacheHint, CallOutcome, InvalidArguments } from "./call-outcome.ts";
+import type { CacheHint, CallOutcome, ToolOutcome } from "./call-outcome.ts";
 
 /** In words for operators and clients alike, without secrets; and as codes. */
 interface Unavailability {
@@ -35,7 +35,7 @@ export interface SourceTool<Host = unknown> extends ToolDefinition {
   readonly ownName?: string;
   /** Set for a tool that exists only while the tenant or the profile enables search. */
   readonly only?: "search";
-  call(args: JsonObject, request: McpRequest, host: Host): Promise<CallOutcome | InvalidArguments>;
+  call(args: JsonObject, request: McpRequest, host: Host): Promise<ToolOutcome>;
 }
 
 export interface SourcePrompt<Host> extends PromptDefinition {

@@ -40,7 +40,7 @@ async function held(run: (call: McpRequest) => Promise<never> | Promise<{ kind: 
   const work: Promise<unknown>[] = [];
   const events = new EventStream({ keepaliveMs: 20_000, hasMaxAge: false, clientAddress: "", onDisconnect: () => {} });
   const long: SourceTool<RequestScope> = {
-    ...toolOf("long"),
+    ...toolOf("long").target,
     name: "long",
     call: (_args, call) => {
       calls.push(call);
