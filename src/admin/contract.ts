@@ -49,10 +49,10 @@ export const MetricsShape = object(
 );
 
 /** A wrong member, and the rule that its value breaks. */
-export const FieldRules = z.array(object({ field: z.string(), rule: z.string() }));
+const FieldRules = z.array(object({ field: z.string(), rule: z.string() }));
 
 /** Input that was accepted but may be a mistake: a pattern that matches nothing, or a name that does not exist yet. */
-export const warningMembers = { warnings: FieldRules } as const;
+const warningMembers = { warnings: FieldRules } as const;
 
 /** Problem details, RFC 9457. */
 export const Problem = object(
@@ -376,7 +376,7 @@ export const LoginClientShape = object({
   lastUsed: Timestamp,
 });
 
-export const LimitShape = object({
+const LimitShape = object({
   name: z.string(),
   /** null: no limit. */
   value: z.nullable(z.int()),

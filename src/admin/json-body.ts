@@ -6,7 +6,7 @@ import { MAX_CONTAINERS } from "../protocol/jsonrpc.ts";
 import { MESSAGE_MIN_RATE, RequestBody } from "../streams/request-body.ts";
 import { throwBodyError, invalidFields, ProblemError, unreadBodyProblem } from "./problem.ts";
 
-export const MAX_JSON_BYTES = 2 * 1024 * 1024;
+const MAX_JSON_BYTES = 2 * 1024 * 1024;
 const MAX_DEPTH = 64;
 
 export async function readJson(request: Request): Promise<unknown> {

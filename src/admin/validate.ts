@@ -29,11 +29,6 @@ export function validate<S extends z.ZodType>(schema: S, value: unknown): Valida
   return success ? { value: data } : { errors: toFieldErrors(error.issues) };
 }
 
-export function validationErrors(schema: z.ZodType, value: unknown): readonly FieldRule[] {
-  const validation = validate(schema, value);
-  return "errors" in validation ? validation.errors : [];
-}
-
 function toFieldErrors(issues: readonly z.core.$ZodIssue[]): readonly FieldRule[] {
   // Values that are too long are not inspected further: the sender chose their length.
   const oversized = new Set(issues.filter(({ code }) => code === "too_big").map(({ path }) => path.join(".")));

@@ -26,7 +26,7 @@ export interface CatalogLimits {
 }
 
 /** A section may have 2 MiB. The facts about the definitions need part of that. */
-export const CATALOG_LIMITS: CatalogLimits = { definitions: 1000, bytes: 2 * 1024 * 1024 - 96 * 1024, pages: 200 };
+const CATALOG_LIMITS: CatalogLimits = { definitions: 1000, bytes: 2 * 1024 * 1024 - 96 * 1024, pages: 200 };
 
 export function limitsWithTotalPages(totalPages: number): CatalogLimits {
   return { ...CATALOG_LIMITS, totalPages };

@@ -68,7 +68,7 @@ function normalizeUri(uri: string): string {
   return parsed.uri;
 }
 
-export function toResourceMeta(row: ResourceRow): ResourceMeta {
+function toResourceMeta(row: ResourceRow): ResourceMeta {
   const { uri, name, title, description, mimeType, size, lastModified, audience, priority, tags } = row;
   return omitUndefined({
     uri,

@@ -14,7 +14,7 @@ const MAX_EVENTS = 2000;
 /** The most that all calls of a session may store when another one is added. */
 const MAX_SESSION_CHARACTERS = 32_000_000;
 /** How long a finished call is kept, so that a client that reconnects can read the rest of its log. */
-export const FINISHED_CALL_RETENTION_MS = 600_000;
+const FINISHED_CALL_RETENTION_MS = 600_000;
 /** How long a cancellation of an unknown request is kept: it may arrive before the request that it cancels. */
 export const CANCELLATION_RETENTION_MS = 60_000;
 const MAX_CANCELLED = 1000;

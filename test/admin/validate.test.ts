@@ -6,7 +6,7 @@ import { describe, expect, expectTypeOf, it } from "vitest";
 import type { ZodType } from "zod";
 import { BaseDocument, Document, NewOperator, NewSecret, NewTenant, type Infer } from "../../src/admin/contract.ts";
 import { ToolName } from "../../src/admin/document-schema.ts";
-import { validationErrors } from "../../src/admin/validate.ts";
+import { validationErrors } from "../support/validation-errors.ts";
 import { jsonSchemaOf } from "../../src/admin/schema-parts.ts";
 import { ROUTES } from "../../src/admin/routes/all-routes.ts";
 import { compileJsonSchema } from "../../src/handlers/json-schema.ts";

@@ -6,7 +6,6 @@ import type { UntypedContext } from "../../src/handlers/context.ts";
 import type { RequestScope, Hooks } from "../../src/handlers/request-scope.ts";
 import { toolResult } from "../../src/handlers/results.ts";
 import { CALL_LIFETIME_MS } from "../../src/handlers/request-state.ts";
-import type { ToolReturn } from "../../src/handlers/checked-return.ts";
 import { AppError } from "../../src/protocol/app-error.ts";
 import type { McpRequest } from "../../src/protocol/mcp-request.ts";
 import type { CallOutcome } from "../../src/protocol/call-outcome.ts";
@@ -14,7 +13,7 @@ import { REVISION_FEATURES } from "../../src/protocol/revisions.ts";
 import { callOf, hostOf, RecordingSink } from "../support/workerd/calls.ts";
 import { freshTenant, rowsOf } from "../support/workerd/tenant.ts";
 
-type Work = (ctx: UntypedContext) => ToolReturn | Promise<ToolReturn>;
+type Work = (ctx: UntypedContext) => unknown;
 
 interface About {
   readonly call?: Partial<McpRequest>;
@@ -25,7 +24,7 @@ interface About {
 const PARAMS = { name: "tool", arguments: {} };
 
 function run(work: Work, { call, host, timeoutMs = 60_000 }: About = {}): Promise<CallOutcome> {
-  const handling: RunOptions<ToolReturn> = {
+  const handling: RunOptions<unknown> = {
     name: "tool",
     timeoutMs,
     handler: work,
@@ -131,7 +130,7 @@ describe("a call that asks", () => {
 
   /** A call and its continuation, on one tenant with its authority. */
   async function step(work: Work, params: Record<string, unknown> = {}) {
-    const handling: RunOptions<ToolReturn> = {
+    const handling: RunOptions<unknown> = {
       name: "tool",
       timeoutMs: 60_000,
       handler: work,

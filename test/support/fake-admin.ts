@@ -12,7 +12,7 @@ import type { AddressInfo } from "node:net";
 import type { ZodType } from "zod";
 import * as contract from "../../src/admin/contract.ts";
 import type { Infer } from "../../src/admin/contract.ts";
-import { validationErrors } from "../../src/admin/validate.ts";
+import { validationErrors } from "./validation-errors.ts";
 import {
   diffDocuments,
   mergeDocuments,

@@ -7,7 +7,7 @@ import { editOutboxStore, type OutboxRpc } from "../../resources/edit-outbox.ts"
 import type { NewResource } from "../../handlers/resource-store.ts";
 import { createManagedTenant, isTenantId, type Tenant as Declared } from "../../tenants/document/tenant-definition.ts";
 import { retryingDirectory } from "./retrying-directory.ts";
-import type { DirectoryEntry, Lookup } from "../../tenants/directory/directory-object.ts";
+import type { DirectoryEntry } from "../../tenants/directory/directory-object.ts";
 import type { TenantRecord } from "../../tenants/object/policy-records.ts";
 import type { PolicyMethods } from "../../tenants/object/policy-rpc.ts";
 import { policyStore } from "../../tenants/object/policy-store.ts";
@@ -89,7 +89,7 @@ export async function findTenantByName(
   id: string,
 ): Promise<Pick<ResolvedTenant, "entry" | "declared">> {
   const codeTenant = services.options.tenants.get(id);
-  const { entry } = codeTenant ? { entry: null } : await lookupInDirectory(services, id);
+  const { entry } = codeTenant ? { entry: null } : await retryingDirectory(services.env, id).lookup(id);
   return { entry, declared: entry ? undefined : await resolveDeclaredTenant(services, id) };
 }
 
@@ -107,10 +107,6 @@ export async function resolveDeclaredTenant(
     const detail = `The Worker's code cannot say now what ${id} is`;
     throw new ProblemError("busy", { detail, headers: { "retry-after": "5" } });
   }
-}
-
-function lookupInDirectory({ env }: AdminServices, id: string): Promise<Lookup> {
-  return retryingDirectory(env, id).lookup(id);
 }
 
 /** The tenant that the request resolved, or the tenant that has the name now if the path names none. */

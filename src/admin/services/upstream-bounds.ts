@@ -70,7 +70,7 @@ export function enforceBounds(
 }
 
 /** Errors for upstreams and webhooks that a tenant-admin may not change. */
-export function upstreamBoundsErrors(
+function upstreamBoundsErrors(
   { upstreams: before = {}, webhooks: previousWebhooks = {} }: TenantDocument,
   { upstreams: after = {}, webhooks = {} }: TenantDocument,
   { hosts = [], most = 0 }: UpstreamBounds = { most: Infinity },

@@ -13,7 +13,6 @@ import { rewriteInvocation } from "../terminal/invocation.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 export type TenantAnswer = Infer<typeof TenantShape>;
-export type CreatedTenantAnswer = Infer<typeof CreatedTenant>;
 type SuspensionAnswer = Infer<typeof SuspensionShape>;
 
 interface CreateOptions {
@@ -108,7 +107,7 @@ export function noteIgnoredAuth(context: CommandContext, effective: Parameters<t
   if (text !== undefined) context.note(`Note: ${text}`);
 }
 
-export function createdText({ id, url, effective }: TenantAnswer): string {
+function createdText({ id, url, effective }: TenantAnswer): string {
   return `${id} is at ${url}${nextStep(id, effective)}`;
 }
 
