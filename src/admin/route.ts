@@ -16,10 +16,11 @@ import type { HostVars } from "../tenants/directory/worker-hosts.ts";
 import type { OriginVars } from "../auth/origin.ts";
 import type { SecretsKeyEnv } from "../auth/secrets-key.ts";
 import { ProblemError } from "./problem.ts";
-import { validate, type FieldRule } from "./validate.ts";
+import { validate } from "./validate.ts";
 import { readJson, WELL_FORMED_RULE } from "./json-body.ts";
 import type { AdminEndpoint, EndpointName, Method } from "./endpoint.ts";
 import { object } from "./schema-parts.ts";
+import type { FieldRule } from "../tenants/document/tenant-document.ts";
 
 export interface AdminEnv extends DirectoryEnv, HostVars, OriginVars, SecretsKeyEnv {
   /** The first owner token: a Worker secret. */

@@ -4,12 +4,7 @@ import type * as z from "zod";
 import { typeName } from "../handlers/json-schema.ts";
 import { nearestName } from "../protocol/did-you-mean.ts";
 import { atLeast, atMost, resetIssueCount } from "./schema-parts.ts";
-
-/** A member that is wrong, or deserves a review. */
-export interface FieldRule {
-  readonly field: string;
-  readonly rule: string;
-}
+import type { FieldRule } from "../tenants/document/tenant-document.ts";
 
 /** The most errors that one answer lists. Validation collects one more, which shows that the list is truncated. */
 export const MAX_ERRORS = 100;

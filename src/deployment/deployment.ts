@@ -30,7 +30,7 @@ import type { CallAuditReader, UsageReader } from "./record-readers.ts";
 import type { Feature, FeatureRoutes, FeatureTenant } from "./feature.ts";
 import type { OperatorSignIn } from "./operator-sign-in.ts";
 import type { Pages } from "./pages.ts";
-import type { TenantDocument, UpstreamBounds } from "../tenants/document/tenant-document.ts";
+import type { TenantDocument, UpstreamBounds, FieldRule } from "../tenants/document/tenant-document.ts";
 
 export interface Deployment {
   readonly catalog: Catalog;
@@ -359,12 +359,6 @@ export interface WebhookOperations {
   queue(stub: TenantStub): Promise<{ readonly waiting: number; readonly dropped: number }>;
 }
 
-/** A document field that a feature rejects, by its path, and the rule that the field breaks. */
-export interface FieldError {
-  readonly field: string;
-  readonly rule: string;
-}
-
 /**
  * A built-in feature, with abilities beyond an author's own features. "The one feature" below: at most one feature of a
  * Worker has the member.
@@ -374,7 +368,7 @@ export interface BuiltInFeature extends Feature {
   /** The sections that the feature's sources are built from; absent for features without sections. */
   readonly sections?: LeasedSections;
   /** Validates a tenant's document, with its base documents merged in. `env` is absent for a tenant defined in code. */
-  checkDocument?(document: TenantDocument, env: Bindings | undefined): readonly FieldError[];
+  checkDocument?(document: TenantDocument, env: Bindings | undefined): readonly FieldRule[];
   /**
    * Background maintenance for the tenant, run beside an authorized request. Resolves to the time of the next run in
    * this isolate (milliseconds since the epoch). A new version of the policy also triggers a run.

@@ -1,13 +1,13 @@
 // The feature `webhooks()`: which webhooks receive which events, and the validation of webhooks in documents.
 
-import type { FieldError, BuiltInFeature, RefreshContext, WebhookTrial } from "../deployment/deployment.ts";
+import type { BuiltInFeature, RefreshContext, WebhookTrial } from "../deployment/deployment.ts";
 import type { Feature } from "../deployment/feature.ts";
 import { outboundAllowOf } from "../outbound/guarded-fetch.ts";
 import { findBrokenRuleInUrl } from "../outbound/url-policy.ts";
 import { assertKnownKeys } from "../protocol/members.ts";
 import { createRpcClient } from "../tenants/object/store.ts";
 import { TENANT_EVENTS } from "../tenants/object/tenant-events.ts";
-import type { TenantDocument, WebhookDocument } from "../tenants/document/tenant-document.ts";
+import type { TenantDocument, WebhookDocument, FieldRule } from "../tenants/document/tenant-document.ts";
 import { SECRET_NAME_RULE, secretNameOf } from "../tenants/document/secret-name.ts";
 import { sendWebhook, type WebhookTarget, type WebhookMessage } from "./send-webhook.ts";
 import { webhookStore } from "./webhook-store.ts";
@@ -99,13 +99,10 @@ async function testWebhook(context: WebhookContext, name: string): Promise<Webho
   return sendWebhook(target, message, context);
 }
 
-function findBrokenWebhooks(
-  { webhooks: webhooksByName = {} }: TenantDocument,
-  allow: string | undefined,
-): FieldError[] {
+function findBrokenWebhooks({ webhooks: webhooksByName = {} }: TenantDocument, allow: string | undefined): FieldRule[] {
   return Object.entries(webhooksByName).flatMap(([name, { url, secret, events = [] }]) => {
     const at = `webhooks.${name}`;
-    const broken: FieldError[] = [];
+    const broken: FieldRule[] = [];
     if (!URL.canParse(url)) broken.push({ field: `${at}.url`, rule: "must be a URL" });
     else if (allow !== undefined) {
       const rule = findBrokenRuleInUrl(new URL(url), allow);

@@ -6,11 +6,11 @@ import { searchTools } from "../../catalog/search-tools.ts";
 import { rolloutsOf } from "../services/platform-blocks.ts";
 import { warningsMember } from "../services/check-name-references.ts";
 import { invalidFields } from "../problem.ts";
-import type { FieldRule } from "../validate.ts";
 import { nearestName } from "../../protocol/did-you-mean.ts";
 import { paginateArray } from "../page.ts";
 import { defineRoutes, type AdminContext } from "../route.ts";
 import { BLOCK_ENDPOINTS } from "../endpoints/rollout-endpoints.ts";
+import type { FieldRule } from "../../tenants/document/tenant-document.ts";
 
 export const blockRoutes = defineRoutes(BLOCK_ENDPOINTS, {
   "GET /tools/blocked": async ({ env, query }) => ({

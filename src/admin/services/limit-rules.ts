@@ -12,8 +12,7 @@ import type { TenantRecord } from "../../tenants/object/policy-records.ts";
 import { createRpcClient } from "../../tenants/object/store.ts";
 import { DEFAULT_PLACEMENT } from "../../tenants/directory/placement.ts";
 import { tenantStubOf } from "../../tenants/directory/tenant-stubs.ts";
-import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
-import type { FieldRule } from "../validate.ts";
+import { mergeDocuments, type TenantDocument, type FieldRule } from "../../tenants/document/tenant-document.ts";
 import type { AdminContext } from "../route.ts";
 import { requireTenant, requireRecord, type TenantHandle } from "./tenant-handle.ts";
 

@@ -9,11 +9,11 @@ import {
   type UpstreamBounds,
   type UpstreamDocument,
   type WebhookDocument,
+  type FieldRule,
 } from "../../tenants/document/tenant-document.ts";
 import type { TenantRecord } from "../../tenants/object/policy-records.ts";
 import { isWithinHosts } from "../../tenants/document/upstream-hosts.ts";
 import { ProblemError } from "../problem.ts";
-import type { FieldRule } from "../validate.ts";
 import type { AdminContext } from "../route.ts";
 import { authBoundsErrors } from "./auth-bounds.ts";
 import { requireTenant, requireRecord, type TenantHandle } from "./tenant-handle.ts";

@@ -1,7 +1,7 @@
 import type { AdminRequest } from "../../admin/admin-client.ts";
 import type { Command } from "commander";
 import { Option } from "commander";
-import type { CreatedTenant, SuspensionShape, TenantShape, Infer } from "../../admin/contract.ts";
+import type { SuspensionShape, TenantShape, Infer } from "../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { readTenantFile } from "../admin/document-file.ts";
 import { nextStep, signInEntries, ignoredAuthText } from "../admin/login-text.ts";
