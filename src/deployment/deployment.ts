@@ -253,11 +253,9 @@ export interface UpstreamReport {
   readonly content: UpstreamContent | null;
   readonly lastRead: number | null;
   readonly nextRead: number | null;
-  /** Whether a read is running. */
   readonly reading: boolean;
 }
 
-/** The name and version that an upstream reports. */
 export type UpstreamServer = { readonly [member in "name" | "version"]?: string };
 
 /** The result of testing an upstream. */
@@ -349,6 +347,12 @@ export interface WebhookTrial {
   readonly milliseconds: number;
 }
 
+export interface WebhookQueue {
+  readonly waiting: number;
+  /** Events that were dropped or pushed out since the tenant was created. */
+  readonly dropped: number;
+}
+
 /** How operators inspect a tenant's webhooks. */
 export interface WebhookOperations {
   /** Sends a test message without content. Returns undefined if there is no such webhook. */
@@ -356,7 +360,7 @@ export interface WebhookOperations {
     context: Pick<RefreshContext, "tenant" | "document" | "env" | "secret">,
     name: string,
   ): Promise<WebhookTrial | undefined>;
-  queue(stub: TenantStub): Promise<{ readonly waiting: number; readonly dropped: number }>;
+  queue(stub: TenantStub): Promise<WebhookQueue>;
 }
 
 /**

@@ -74,7 +74,6 @@ export function definePrompt<
 
 declare const NO_PROMPT_ARGUMENTS: { readonly [name in never]: never };
 
-/** The options with untyped functions. */
 interface UntypedPromptOptions extends Omit<PromptOptions, "arguments" | "handler"> {
   readonly arguments?: Readonly<Record<string, PromptArgument>>;
   readonly handler: (args: Record<string, string>, ctx: Context) => PromptReturn | Promise<PromptReturn>;

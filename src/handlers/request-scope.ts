@@ -95,7 +95,6 @@ export interface LinkOptions {
   readonly ttl?: number;
 }
 
-/** The call that stores a link. */
 export interface LinkContext {
   readonly call: McpRequest;
   readonly requestScope: RequestScope;
@@ -104,7 +103,6 @@ export interface LinkContext {
   readonly signal: () => AbortSignal;
 }
 
-/** The names that a caller sees. */
 export interface VisibleNames extends Pick<CatalogAccess, "sees"> {
   readonly tools: readonly ViewItem<{ readonly name: string }>[];
   readonly prompts: readonly ViewItem<{ readonly name: string }>[];

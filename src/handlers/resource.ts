@@ -91,7 +91,6 @@ export interface ResourceTemplate<in Env = Cloudflare.Env, in Settings = Tenantr
   readonly kind: "template";
 }
 
-/** The options with untyped functions. */
 type UntypedTemplateOptions = Omit<TemplateOptions<string, never, never>, "read" | "list"> & {
   readonly list?: TemplateLister<never, never>;
   readonly read?: (variables: Record<string, string>, ctx: never) => ReturnType<NonNullable<TemplateOptions["read"]>>;

@@ -139,7 +139,6 @@ export function defineTool<
   return createDefinition(() => createTool(options as never) as Tool<Env, Settings>);
 }
 
-/** The options with an untyped handler. */
 type UntypedToolOptions = Omit<ToolOptions, "handler"> & Pick<CompiledTool, "handler">;
 
 function createTool(options = {} as UntypedToolOptions): Tool<never, never> {

@@ -9,6 +9,7 @@ import { createRpcClient } from "../tenants/object/store.ts";
 import { TENANT_EVENTS } from "../tenants/object/tenant-events.ts";
 import type { TenantDocument, WebhookDocument, FieldRule } from "../tenants/document/tenant-document.ts";
 import { SECRET_NAME_RULE, secretNameOf } from "../tenants/document/secret-name.ts";
+import type { WebhookResult } from "./deliver-webhooks-entrypoint.ts";
 import { sendWebhook, type WebhookTarget, type WebhookMessage } from "./send-webhook.ts";
 import { webhookStore } from "./webhook-store.ts";
 
@@ -67,7 +68,7 @@ export async function dispatchWebhooks(
   message: WebhookMessage & { readonly done: readonly string[] },
   context: WebhookContext,
   options: WebhooksOptions,
-): Promise<{ name: string; why: string | null }[]> {
+): Promise<WebhookResult[]> {
   const recipients = enabledWebhooks(context, options).filter(
     ([name, hook]) => wantsEvent(hook, message.type) && !message.done.includes(name),
   );

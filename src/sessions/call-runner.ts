@@ -9,7 +9,8 @@ import type { NewCall } from "./call-store.ts";
 import { ReconnectingWebSocket } from "../streams/reconnecting-web-socket.ts";
 import { openSessionSocket, type SessionStub } from "./session-stub.ts";
 import { withRetries } from "../streams/with-retries.ts";
-import type { QuestionBatchResult, KnownQuestion, StoredRun } from "./stored-calls.ts";
+import type { KnownQuestion } from "./call-store.ts";
+import type { QuestionBatchResult, StoredRun } from "./stored-calls.ts";
 import { CLOSE, type RunnerMessage } from "../streams/socket-messages.ts";
 
 export interface RunnerHost {

@@ -43,6 +43,13 @@ export interface NewQuestion {
   readonly json: string;
 }
 
+export interface KnownQuestion {
+  readonly digest: string;
+  readonly id: string;
+  /** JSON of the client's response; null: there is none yet. */
+  readonly answer: string | null;
+}
+
 export interface StoredCall {
   [column: string]: SqlStorageValue;
   key: string;
@@ -264,7 +271,7 @@ export class CallStore {
   }
 
   /** Every question of the call, with its answer if there is one. */
-  answers(call: string): readonly { readonly digest: string; readonly id: string; readonly answer: string | null }[] {
+  answers(call: string): KnownQuestion[] {
     return this.#sql
       .exec<{ digest: string; id: string; answer: string | null }>(
         "SELECT digest, id, answer FROM questions WHERE call = ?",

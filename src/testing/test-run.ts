@@ -1,3 +1,4 @@
+import type { ClientProgress } from "../handlers/sampling.ts";
 import type { Announcement } from "../handlers/publish-changes.ts";
 import type { ResourceStore } from "../handlers/resource-store.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
@@ -39,7 +40,7 @@ export interface TestRun {
   readonly text: string;
   readonly structured: unknown;
   readonly isError: boolean;
-  readonly progress: readonly { readonly progress: number; readonly total?: number; readonly message?: string }[];
+  readonly progress: readonly ClientProgress[];
   readonly logs: readonly LogLine[];
   readonly links: readonly KeptLink[];
   readonly questions: readonly AskedQuestion[];

@@ -19,7 +19,6 @@ export interface SourceReasons {
 
 export interface ExplainTarget {
   readonly kind: Kind;
-  /** The name in the request. */
   readonly name: string;
   /** The name before any renaming. */
   readonly target: string;

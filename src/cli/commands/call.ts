@@ -7,7 +7,7 @@ import { collectParamHeaders } from "../../protocol/headers.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
 import { nearestName } from "../../protocol/did-you-mean.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
-import type { LinkRequest } from "../../gateway/upstream-link.ts";
+import type { UnsentRequest } from "../../mcp-client/request-result.ts";
 import { missingUpstreamsOf, type MissingUpstream } from "../missing-upstreams.ts";
 import { openConnection } from "../mcp-connection.ts";
 import { endpointUrl, createMcpEndpoint, type McpEndpoint } from "../mcp-endpoint.ts";
@@ -111,7 +111,7 @@ function originalNameOf({ name, _meta }: ToolListEntry): string | undefined {
 
 interface ToolServer {
   /** Sends one request, and handles the questions and notifications before its result. */
-  request(request: LinkRequest): Promise<JsonObject>;
+  request(request: UnsentRequest): Promise<JsonObject>;
   close(): Promise<void>;
 }
 

@@ -12,7 +12,6 @@ export interface StateChange {
   readonly upstream: string;
   /** The result of refreshes. `open` and `closed` are the state of this isolate's circuit breaker. */
   readonly state: ReadState | "open" | "closed";
-  /** null if there was none. */
   readonly was: ReadState | "open" | "closed" | null;
   readonly why: string | null;
   /** Since when the state holds, or since when the upstream had been failing. Milliseconds since the epoch. */

@@ -43,7 +43,6 @@ export interface CachedPolicy {
    * from when it answers, which is later. So it never takes a lease for ended that an isolate still serves from.
    */
   readonly validUntil: number;
-  /** The length of the lease. */
   readonly leaseMs: number;
   /**
    * From this time on, the next caller requests a new lease, although this one still holds; milliseconds since the
