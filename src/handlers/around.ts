@@ -6,8 +6,8 @@ import type { McpRequest } from "../protocol/mcp-request.ts";
 import type { Failure } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { CallOutcome, ToolOutcome } from "../protocol/call-outcome.ts";
-import type { Around, AroundCall } from "./request-scope.ts";
-import { eventOf, toErrorOutcome, type HandlerCall } from "./error-outcome.ts";
+import type { Around, AroundCall, HandlerCall } from "./request-scope.ts";
+import { eventOf, toErrorOutcome } from "./error-outcome.ts";
 import { runHandler } from "./run-handler.ts";
 import { Stopwatch } from "./stopwatch.ts";
 
@@ -16,8 +16,7 @@ const MIDDLEWARE_TIMEOUT_MS = 10_000;
 /** Most calls of `next` by one `around` in one call. */
 const MAX_RUNS = 10;
 
-export interface AroundTarget extends Omit<HandlerCall, "call"> {
-  readonly call: McpRequest;
+interface AroundTarget extends HandlerCall {
   readonly args?: JsonObject | undefined;
   /** The innermost `around`: the one of the definition itself. */
   readonly own?: Around | undefined;
@@ -59,8 +58,7 @@ export async function runAroundForRejection(target: RejectableTarget, outcome: C
   await composeAround(rejected.requestScope.around ?? [], rejected, () => Promise.resolve(outcome))();
 }
 
-interface RejectableTarget extends Omit<HandlerCall, "call"> {
-  readonly call: Pick<McpRequest, "method" | "revision" | "sink">;
+interface RejectableTarget extends HandlerCall<Pick<McpRequest, "method" | "revision" | "sink">> {
   readonly args?: JsonObject | undefined;
   readonly refused?: Failure | undefined;
   /** Replaces whatever the `around` functions return or throw. */

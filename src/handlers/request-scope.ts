@@ -95,11 +95,17 @@ export interface LinkOptions {
   readonly ttl?: number;
 }
 
-export interface LinkContext {
-  readonly call: McpRequest;
-  readonly requestScope: RequestScope;
-  /** The name that its source gives it. */
+/** A call of an author's tool, prompt, resource or completer. */
+export interface HandlerCall<Request extends Pick<McpRequest, "method"> = McpRequest> {
+  /** The name that its source uses. */
   readonly name: string;
+  readonly call: Request;
+  readonly requestScope: RequestScope;
+  /** True when results must fit a schema. An error never fits it. */
+  readonly hasOutput?: boolean | undefined;
+}
+
+export interface LinkContext extends HandlerCall {
   readonly signal: () => AbortSignal;
 }
 
