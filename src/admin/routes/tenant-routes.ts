@@ -3,8 +3,7 @@
 import { diffDocuments, mergeDocuments } from "../../tenants/document/tenant-document.ts";
 import { forgetName } from "../../tenants/directory/directory.ts";
 import { retryingDirectory } from "../services/retrying-directory.ts";
-import type { KnownTenants } from "../../tenants/directory/directory-object.ts";
-import type { DirectoryEntry } from "../../tenants/directory/directory-object.ts";
+import type { KnownTenants, DirectoryEntry } from "../../tenants/directory/directory-object.ts";
 import type { TenantRecord } from "../../tenants/object/policy-records.ts";
 import { createRpcClient } from "../../tenants/object/store.ts";
 import { getCatalogNames } from "../services/load-tenant-catalog.ts";

@@ -8,7 +8,7 @@ import type { CatalogNames } from "../../tenants/document/deprecation.ts";
 import { isFullGlob, matcherOf } from "../../tenants/document/glob.ts";
 import type { TenantDocument, FieldRule } from "../../tenants/document/tenant-document.ts";
 import { MAX_ERRORS } from "../validate.ts";
-import { suggestName } from "../suggest-name.ts";
+import { suggestName } from "../../protocol/did-you-mean.ts";
 
 const KINDS = ["tools", "prompts"] as const;
 type Kind = (typeof KINDS)[number];

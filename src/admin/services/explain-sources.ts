@@ -1,6 +1,6 @@
 import type { RequestScope } from "../../handlers/request-scope.ts";
 import { withDetail } from "../../gateway/read-failure.ts";
-import { suggestName } from "../suggest-name.ts";
+import { suggestName } from "../../protocol/did-you-mean.ts";
 import type { Cause } from "../../protocol/cause.ts";
 import type { Source, SourceState } from "../../protocol/source.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";

@@ -1,7 +1,7 @@
 // What is offered in place of a name that is none, and how little is compared for it.
 
 import { expect, test } from "vitest";
-import { suggestName } from "../../src/admin/suggest-name.ts";
+import { suggestName } from "../../src/protocol/did-you-mean.ts";
 
 test("a near name is the nearest of those that are no longer than names of tools", () => {
   expect(suggestName("note_raed", ["add", "note_read"])).toBe("note_read");
