@@ -74,8 +74,6 @@ export interface RefreshResult {
   readonly jitter: number;
 }
 
-type UpstreamConfigRef = Pick<RefreshResult, "id" | "config">;
-
 export interface UriClaim extends Pick<RefreshResult, "id" | "config"> {
   readonly uris: readonly string[];
 }
@@ -108,7 +106,7 @@ export interface GatewayMethods {
    * Records a failure and returns since when the upstream has been failing, as `completeRefresh`. The caller keeps its
    * claim until it has written the failure note, so that a later refresh cannot be overwritten by that note.
    */
-  readonly recordFailure: (ref: UpstreamConfigRef) => number | null;
+  readonly recordFailure: (ref: Pick<RefreshResult, "id" | "config">) => number | null;
   /**
    * Makes a refresh due because the upstream announced changed lists or answered unlike before. Returns when it will be
    * read, milliseconds since the epoch.

@@ -152,14 +152,12 @@ function excludeTakenUris(
     : { resources: keepOwn("resources"), resourceTemplates: keepOwn("resourceTemplates"), taken };
 }
 
-type ReadsUri = (uri: string, prefixes: readonly UriPrefix[]) => boolean;
-
 /** Returns which unlisted URIs this upstream may be asked for, or undefined if there are none. */
 function createUnlistedUriCheck(
   { id, upstream: { uris = [] } }: NamedUpstream,
   catalog: UpstreamCatalog,
   hasUiResources: boolean,
-): ReadsUri | undefined {
+): ((uri: string, prefixes: readonly UriPrefix[]) => boolean) | undefined {
   // Resources that wait for approval must not be readable in this way.
   if (catalog.waiting !== undefined) return undefined;
   if (uris.length === 0 && !hasUiResources) return undefined;

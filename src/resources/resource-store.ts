@@ -117,15 +117,10 @@ async function listVisible(
   }
 }
 
-interface WriteOptions {
-  readonly ifAbsent: boolean;
-  readonly limits: Limits;
-}
-
 async function writeResource(
   location: ContentLocation,
   resource: NewResource,
-  { ifAbsent, limits }: WriteOptions,
+  { ifAbsent, limits }: { readonly ifAbsent: boolean; readonly limits: Limits },
 ): Promise<ResourceMeta> {
   const { uri, bytes } = checkResource(resource, limits.resourceBytes);
   const row = { ...toNewRow(resource, bytes.byteLength), uri, hash: await digestOf(bytes) };

@@ -13,8 +13,6 @@ import { formatTable, formatTime } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 type Key = Infer<typeof ApiKey>;
-type CreatedKeyAnswer = Infer<typeof CreatedKey>;
-
 interface CreateOptions {
   readonly name: string;
   readonly scope?: readonly string[];
@@ -95,7 +93,7 @@ async function createKey(context: CommandContext, [tenant]: readonly [string], o
   showCreatedKey(context, await context.api.request("POST /tenants/{id}/keys", { params: { id: tenant }, body }));
 }
 
-function showCreatedKey(context: CommandContext, created: CreatedKeyAnswer): void {
+function showCreatedKey(context: CommandContext, created: Infer<typeof CreatedKey>): void {
   context.note(`Key ${created.id}. This is the only time its token is shown:`);
   context.show(created, () => created.token);
 }

@@ -13,8 +13,6 @@ import { rewriteInvocation } from "../terminal/invocation.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 export type TenantAnswer = Infer<typeof TenantShape>;
-type SuspensionAnswer = Infer<typeof SuspensionShape>;
-
 interface CreateOptions {
   readonly file?: string;
   readonly title?: string;
@@ -131,7 +129,7 @@ async function showTenant(context: CommandContext, [id]: readonly [string]): Pro
   context.show({ ...tenant, suspensions }, () => tenantText(tenant, suspensions));
 }
 
-function tenantText(tenant: TenantAnswer, suspensions: readonly SuspensionAnswer[]): string {
+function tenantText(tenant: TenantAnswer, suspensions: readonly Infer<typeof SuspensionShape>[]): string {
   const { own, effective } = tenant;
   return definitionList([
     ["tenant", tenant.id],

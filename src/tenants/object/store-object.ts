@@ -37,8 +37,6 @@ const RETRY_MS = 60_000;
 const HUNG_AFTER_MS = 300_000;
 
 type Method = (...args: readonly unknown[]) => unknown;
-type OptionsByName = Readonly<Record<string, MethodOptions>>;
-
 export type StoreObjectClass<Env> = new (ctx: DurableObjectState, env: Env) => DurableObject<Env> & Readiness;
 
 /** The method that every object class of a Worker has. */
@@ -86,7 +84,7 @@ export function createStoreObject<Env, Host extends StoreHost>(
   return class StoreObject extends DurableObject<Env> {
     static {
       for (const { name, methods } of [changeRpc, ...stores]) {
-        for (const [method, options] of Object.entries(methods as OptionsByName)) {
+        for (const [method, options] of Object.entries(methods as Readonly<Record<string, MethodOptions>>)) {
           const run = function (this: StoreObject, uid: TenantUid, ...args: readonly unknown[]) {
             return this.#run({ name, method, isEnding: options.ending === true }, uid, args);
           };
