@@ -9,7 +9,7 @@ import type { TenantDefinitionOf } from "./tenants/document/tenant-definition.ts
 export { createWorker, type TenantryWorker } from "./app/create-worker.ts";
 export type { Env } from "./endpoint/request-context.ts";
 export type { AppUser } from "./auth/app-user.ts";
-export type { CalledTool, TenantOutside } from "./endpoint/outside.ts";
+export type { ToolResult, TenantOutside } from "./endpoint/outside.ts";
 export type TenantDefinition = TenantDefinitionOf<NewResource, Around>;
 
 export { defineTool, type Tool } from "./handlers/tool.ts";
@@ -31,7 +31,7 @@ export type { Principal } from "./auth/principal.ts";
 export type { Around, CallEvent, Hooks } from "./handlers/request-scope.ts";
 
 export type { Feature } from "./deployment/feature.ts";
-export type { ServedTool } from "./protocol/source.ts";
+export type { SourceTool } from "./protocol/source.ts";
 export { admin } from "./admin/admin.ts";
 export { gateway } from "./gateway/gateway-feature.ts";
 export { login } from "./login/login-feature.ts";

@@ -9,7 +9,7 @@ import { experimental_readRawConfig as readRawConfig } from "wrangler";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
 import { Document } from "../src/admin/document-schema.ts";
-import { validationErrors } from "../src/admin/validate.ts";
+import { validationErrors } from "./support/validation-errors.ts";
 import { isObject } from "../src/protocol/jsonrpc.ts";
 import { blocksIn, pageBlocks, type PageBlock } from "./support/page-blocks.ts";
 import { projectOf, typeErrors } from "./support/page-project.ts";

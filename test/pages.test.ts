@@ -5,7 +5,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Upstream } from "../src/admin/document-schema.ts";
-import { jsonSchemaOf } from "../src/admin/contract-json-schema.ts";
+import { jsonSchemaOf } from "../src/admin/schema-parts.ts";
 import type { Shape } from "../scripts/reference/shape-words.ts";
 import { errorCode } from "../src/protocol/errors.ts";
 

@@ -1,7 +1,7 @@
 // docs/document.md: each member of a tenant document, from the schema that the admin API holds documents against.
 
 import { Document } from "../../src/admin/document-schema.ts";
-import { jsonSchemaOf } from "../../src/admin/contract-json-schema.ts";
+import { jsonSchemaOf } from "../../src/admin/schema-parts.ts";
 import { BOUNDS } from "../../src/tenants/document/selection-bounds.ts";
 import { LIMITS } from "../../src/limits/limit-definitions.ts";
 import { TOPICS } from "../../src/cli/commands/help-topics.ts";

@@ -1,8 +1,7 @@
 // The admin API as a feature. A Worker without it has only the tenants that its code declares, and no way to change
 // them.
 
-import { insecureTransportError } from "../auth/origin.ts";
-import { isOriginAllowed } from "../auth/origin.ts";
+import { insecureTransportError, isOriginAllowed } from "../auth/origin.ts";
 import type { BuiltInFeature, Deployment } from "../deployment/deployment.ts";
 import type { Feature } from "../deployment/feature.ts";
 import { requireFeature } from "../deployment/registry.ts";

@@ -1,5 +1,5 @@
 // The contract of the admin API: one schema for each thing. Validation, OpenAPI and the types of the command line
-// derive from these. Clients import only this file of the server.
+// derive from these. Clients import only this file of the server. A tenant's document is in document-schema.ts.
 
 import * as z from "zod";
 import { CAUSES } from "../protocol/cause.ts";
@@ -16,12 +16,6 @@ import {
   TenantId,
   Upstream,
 } from "./document-schema.ts";
-import { Explanation } from "./explain-schema.ts";
-import { ErrorRow, FieldRules, Problem, warningMembers } from "./error-schema.ts";
-import { GrantShape, LoginClientShape } from "./grant-schema.ts";
-import { LimitShape } from "./limit-schema.ts";
-import { RecordedLine, UsageLineShape, WebhooksShape, WebhookTestResult } from "./record-schema.ts";
-import { ReviewDecision, ReviewResult, PendingDefinitionShape } from "./review-schema.ts";
 import {
   withRule,
   list,
@@ -35,14 +29,36 @@ import {
 } from "./schema-parts.ts";
 
 export { BaseDocument, Document, DocumentPrompt, Name, TenantId, ToolName, Upstream } from "./document-schema.ts";
-export { Explanation } from "./explain-schema.ts";
-export { MetricsShape, ErrorRow, Problem } from "./error-schema.ts";
-export { GrantShape, LoginClientShape } from "./grant-schema.ts";
-export { RecordedLine, UsageLineShape, WebhooksShape, WebhookTestResult } from "./record-schema.ts";
-export { LimitValue, LimitsShape } from "./limit-schema.ts";
 export { SecretName, Timestamp } from "./schema-parts.ts";
-export { ReviewDecision, ReviewResult, PendingDefinitionShape } from "./review-schema.ts";
 export type { infer as Infer } from "zod";
+
+export const ErrorRow = object({
+  sequence: z.int(),
+  at: Timestamp,
+  requestId: z.string(),
+  tenant: z.string(),
+  method: z.string(),
+  name: z.string(),
+  message: z.string(),
+  stack: z.string(),
+});
+
+export const MetricsShape = object(
+  { counts: z.record(z.string(), z.int()), refusals: z.record(z.string(), z.int()) },
+  { levels: z.record(z.string(), z.int()) },
+);
+
+/** A wrong member, and the rule that its value breaks. */
+const FieldRules = z.array(object({ field: z.string(), rule: z.string() }));
+
+/** Input that was accepted but may be a mistake: a pattern that matches nothing, or a name that does not exist yet. */
+const warningMembers = { warnings: FieldRules } as const;
+
+/** Problem details, RFC 9457. */
+export const Problem = object(
+  { type: z.string(), title: z.string(), status: z.int() },
+  { detail: z.string(), errors: FieldRules, requestId: z.string() },
+);
 
 const Region = z.enum(["wnam", "enam", "sam", "weur", "eeur", "apac", "oc", "afr", "me"]);
 const Jurisdiction = z.enum(["eu", "fedramp"]);
@@ -202,7 +218,7 @@ const optionalResourceMembers = {
   audience: Audience,
   priority: z.number(),
 } as const;
-export const ResourceAbout = object(resourceMembers, optionalResourceMembers);
+export const ResourceShape = object(resourceMembers, optionalResourceMembers);
 
 const ListedKinds = ["tools", "prompts", "resources", "resourceTemplates"] as const;
 const Counts = object({ tools: z.int(), prompts: z.int(), resources: z.int(), resourceTemplates: z.int() });
@@ -302,6 +318,150 @@ export const UpstreamRefreshResult = object({
   upstream: UpstreamShape,
 });
 
+const FieldChange = object({ field: z.string() }, { before: z.unknown(), after: z.unknown() });
+
+/** `digest`: identifies the definition in a decision. `approved`: the digest of the definition in force instead. */
+export const PendingDefinitionShape = object(
+  {
+    kind: z.string(),
+    name: z.string(),
+    state: z.enum(["new", "changed", "rejected"]),
+    digest: z.string(),
+    approved: z.nullable(z.string()),
+    seen: Timestamp,
+    changes: z.array(FieldChange),
+    flags: z.array(z.enum(["hidden-characters", "instruction"])),
+  },
+  { renamedFrom: z.string() },
+);
+
+export const ReviewDecision = object({ digests: list(textUpTo(64, 1), { min: 1, isDistinct: true, max: 1000 }) });
+/** `effectiveAt`: null if the upstream was never listed, so that nothing changes before it is read. */
+export const ReviewResult = object({
+  decided: z.int(),
+  waiting: z.int(),
+  changed: z.boolean(),
+  effectiveAt: z.nullable(Timestamp),
+});
+
+/**
+ * The access that a person granted to a client. `deny`: tools that the person excluded. `allow`: only these tools,
+ * and none added later. `toolsOnly`: no prompts and no resources.
+ */
+export const GrantShape = object({
+  id: z.string(),
+  client: object({ id: z.string(), name: z.string() }),
+  principal: z.string(),
+  person: object({ name: NullableText, email: NullableText }),
+  url: z.string(),
+  profile: NullableText,
+  scopes: z.nullable(z.array(z.string())),
+  deny: z.array(z.string()),
+  allow: z.nullable(z.array(z.string())),
+  toolsOnly: z.boolean(),
+  created: Timestamp,
+  lastUsed: Timestamp,
+  expires: Timestamp,
+});
+
+/**
+ * `document`: the client's id is the URL of its metadata. `registered`: the client registered, under a name of its
+ * own choice.
+ */
+export const LoginClientShape = object({
+  id: z.string(),
+  kind: z.enum(["registered", "document"]),
+  name: z.string(),
+  redirects: z.array(z.string()),
+  lastUsed: Timestamp,
+});
+
+const LimitShape = object({
+  name: z.string(),
+  /** null: no limit. */
+  value: z.nullable(z.int()),
+  unit: z.enum(["a minute", "a day", "at once", "bytes", "in all"]),
+  about: z.string(),
+  setBy: z.enum(["tenant", "base", "code", "worker", "default"]),
+  raisedBy: z.enum(["operator", "tenant", "author"]),
+  /** null: use is counted only in the isolates that take the calls. */
+  used: z.nullable(z.int()),
+  /** When a caller exceeded the limit last; recorded once an hour. */
+  met: NullableTimestamp,
+});
+
+export const LimitsShape = object({ exact: z.boolean(), items: z.array(LimitShape) });
+
+export const LimitValue = object({ value: z.int() });
+
+export const Explanation = object(
+  { visible: z.boolean(), callable: z.boolean(), listedAs: z.nullable(z.string()), reasons: z.array(z.string()) },
+  {
+    /** Those of the reasons that make the definition invisible or not callable. */
+    decidedBy: z.array(z.string()),
+    /** Facts that the server cannot know about the given caller, or about a source. */
+    unknown: z.array(z.string()),
+    /** Reasons as codes. `source`: the upstream concerned. `name`: the secret that is missing. */
+    causes: z.array(
+      object(
+        { reason: z.string(), code: z.enum([...CAUSES, "key-required"]) },
+        { source: z.string(), name: z.string() },
+      ),
+    ),
+  },
+);
+
+/**
+ * One line of a tenant's usage: the number of calls from `from` to `to`. A `closed` line never changes again. `id`
+ * is unique, so a consumer that reads a line twice can tell.
+ */
+export const UsageLineShape = object({
+  id: z.string(),
+  tenant: z.string(),
+  from: Timestamp,
+  to: Timestamp,
+  profile: z.nullable(z.string()),
+  kind: z.enum(["tool", "prompt", "resource", "request"]),
+  /** null: the line covers calls without a name. */
+  name: z.nullable(z.string()),
+  upstream: z.nullable(z.string()),
+  calls: z.int(),
+  errors: z.int(),
+  refused: z.int(),
+  bytesIn: z.int(),
+  bytesOut: z.int(),
+  closed: z.boolean(),
+});
+
+const chainLinkMembers = { sequence: z.int(), hash: z.string() } as const;
+
+/**
+ * A line of recorded calls. `hash` is the SHA-256, in hex, of the previous hash, a line feed, and `entry` as JSON
+ * without whitespace. `anchor`: the link that the next line extends. `head`: the newest link that the server knows.
+ */
+export const RecordedLine = z.discriminatedUnion("kind", [
+  object({ kind: z.literal("anchor"), ...chainLinkMembers }),
+  object({ kind: z.literal("call"), ...chainLinkMembers, entry: z.unknown() }),
+  object({ kind: z.literal("head"), ...chainLinkMembers }),
+]);
+
+/** `events`: null: all. `waiting`: messages not delivered yet. `dropped`: messages that were given up. */
+export const WebhooksShape = object({
+  items: z.array(
+    object({ name: z.string(), url: z.string(), events: z.nullable(z.array(z.string())), enabled: z.boolean() }),
+  ),
+  waiting: z.int(),
+  dropped: z.int(),
+});
+
+/** `status`: null if there was no answer. */
+export const WebhookTestResult = object({
+  delivered: z.boolean(),
+  status: z.nullable(z.int()),
+  why: z.nullable(z.string()),
+  milliseconds: z.int(),
+});
+
 export const AuditRow = object({
   sequence: z.int(),
   at: Timestamp,
@@ -380,7 +540,7 @@ export const COMPONENTS = {
   Profile,
   Prompt: DocumentPrompt,
   RecordedLine,
-  Resource: ResourceAbout,
+  Resource: ResourceShape,
   RollingOut: RolloutReference,
   RollOut: NewRollout,
   Rollout,

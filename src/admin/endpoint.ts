@@ -1,8 +1,7 @@
 // The declaration of an admin API endpoint, without its handler. Clients see only this part.
 
 import * as z from "zod";
-import type { Role } from "./contract.ts";
-import { TenantId, type Infer } from "./contract.ts";
+import { type Role, TenantId, type Infer } from "./contract.ts";
 import { object, textUpTo, typeError } from "./schema-parts.ts";
 
 type AdminRole = Infer<typeof Role>;

@@ -4,10 +4,10 @@
 import { countContainers } from "../mcp-client/json-text.ts";
 import { MAX_CONTAINERS } from "../protocol/jsonrpc.ts";
 import { MESSAGE_MIN_RATE, RequestBody } from "../streams/request-body.ts";
-import { WELL_FORMED_RULE } from "./field-rule.ts";
 import { throwBodyError, invalidFields, ProblemError, unreadBodyProblem } from "./problem.ts";
+import { WELL_FORMED_RULE } from "./validate-query.ts";
 
-export const MAX_JSON_BYTES = 2 * 1024 * 1024;
+const MAX_JSON_BYTES = 2 * 1024 * 1024;
 const MAX_DEPTH = 64;
 
 export async function readJson(request: Request): Promise<unknown> {

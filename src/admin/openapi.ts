@@ -3,7 +3,7 @@
 
 import * as z from "zod";
 import { COMPONENTS } from "./contract.ts";
-import { omitSafeIntegerBounds } from "./contract-json-schema.ts";
+import { omitSafeIntegerBounds } from "./schema-parts.ts";
 import { PROBLEM_KEYS, problemStatus } from "./problem.ts";
 import type { EndpointReply } from "./endpoint.ts";
 import type { Route } from "./route.ts";

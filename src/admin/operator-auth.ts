@@ -13,7 +13,7 @@ import { createRpcClient } from "../tenants/object/store.ts";
 import { limitTries } from "./tenant-key-auth.ts";
 import { operatorStore } from "./platform/operator-store.ts";
 import { missingOwnerToken, OWNER_TOKENS, weakTokenMessage, tokenWeakness } from "./owner-tokens.ts";
-import { platformStubOf } from "./platform/platform-stub.ts";
+import { platformStubOf } from "./platform/platform-object.ts";
 import { ProblemError } from "./problem.ts";
 import type { AdminEnv, AdminOptions, Route } from "./route.ts";
 

@@ -9,7 +9,8 @@ import { isUnknownTenant, UNRELEASED } from "../tenants/object/tenant-uid.ts";
 import type { BodyState } from "../streams/request-body.ts";
 import { MEMORY_RETRY_AFTER_S } from "../tenants/cache/memory-budget.ts";
 import { isUnreleased, isTransientError } from "../tenants/cache/retry-if-idempotent.ts";
-import { MAX_ERRORS, type FieldRule } from "./field-rule.ts";
+import { MAX_ERRORS } from "./validate.ts";
+import type { FieldRule } from "../tenants/document/tenant-document.ts";
 
 const PROBLEMS = {
   "bad-request": { status: 400, title: "The request cannot be read" },

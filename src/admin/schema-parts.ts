@@ -2,7 +2,7 @@
 // rules that zod checks in another way; the OpenAPI document uses them.
 
 import * as z from "zod";
-import { isObject } from "../protocol/jsonrpc.ts";
+import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { charactersOf } from "../protocol/characters.ts";
 import { parseUri } from "../protocol/uri.ts";
 import { SECRET_NAME_RULE, secretNameOf } from "../tenants/document/secret-name.ts";
@@ -151,3 +151,14 @@ export const SecretName = withRule(z.string(), (text) =>
 
 export const NullableText = z.nullable(z.string());
 export const NullableTimestamp = z.nullable(Timestamp);
+
+/** Converts a schema of the contract to self-contained JSON Schema. */
+export function jsonSchemaOf(schema: z.ZodType): JsonObject {
+  return { ...z.toJSONSchema(schema, { io: "input", override: omitSafeIntegerBounds }) };
+}
+
+/** Removes the bounds of JavaScript's safe integers, which are no rule of this API. */
+export function omitSafeIntegerBounds({ jsonSchema }: { readonly jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+}

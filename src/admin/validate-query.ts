@@ -2,8 +2,11 @@
 // count as absent.
 
 import type * as z from "zod";
-import { WELL_FORMED_RULE, type FieldRule } from "./field-rule.ts";
+import type { FieldRule } from "../tenants/document/tenant-document.ts";
 import { validate, type Validation } from "./validate.ts";
+
+/** The rule for every stored text. */
+export const WELL_FORMED_RULE = "must be text without half of a surrogate pair";
 
 /** The value has defaults. */
 export function validateQuery<S extends z.ZodObject>(schema: S, search: string): Validation<z.output<S>> {

@@ -3,8 +3,11 @@
 import type * as z from "zod";
 import { typeName } from "../handlers/json-schema.ts";
 import { nearestName } from "../protocol/did-you-mean.ts";
-import { MAX_ERRORS, type FieldRule } from "./field-rule.ts";
 import { atLeast, atMost, resetIssueCount } from "./schema-parts.ts";
+import type { FieldRule } from "../tenants/document/tenant-document.ts";
+
+/** The most errors that one answer lists. Validation collects one more, which shows that the list is truncated. */
+export const MAX_ERRORS = 100;
 
 export type Validation<T> = { readonly value: T } | { readonly errors: readonly FieldRule[] };
 
@@ -19,11 +22,6 @@ export function validate<S extends z.ZodType>(schema: S, value: unknown): Valida
   comparisonCount = 0;
   const { success, data, error } = schema.safeParse(value, { error: ruleOf });
   return success ? { value: data } : { errors: toFieldErrors(error.issues) };
-}
-
-export function validationErrors(schema: z.ZodType, value: unknown): readonly FieldRule[] {
-  const validation = validate(schema, value);
-  return "errors" in validation ? validation.errors : [];
 }
 
 function toFieldErrors(issues: readonly z.core.$ZodIssue[]): readonly FieldRule[] {

@@ -13,7 +13,7 @@ import { invalid } from "../protocol/methods/params.ts";
 import type { PageRequest, ResourcePage } from "../protocol/source.ts";
 import { createPatternBudget, tooManyPatternsError } from "../resources/pattern-budget.ts";
 import { unavailableMeta, type UnavailableSource } from "./unavailable-sources.ts";
-import type { View, ViewedListing } from "./view.ts";
+import type { View, ViewListing } from "./view.ts";
 
 /** Resources per page. */
 const PAGE_SIZE = 100;
@@ -109,7 +109,7 @@ function toListedResource({ uri, wire }: ResourceDefinition): JsonObject {
 
 /** Returns undefined if the listing failed and the list leaves it out. Throws if a required one failed. */
 async function tryListing(
-  listing: ViewedListing,
+  listing: ViewListing,
   pageRequest: PageRequest,
   { page, caller: { request, requestScope } }: { readonly page: PartialPage; readonly caller: ListCaller },
 ): Promise<ResourcePage | undefined> {

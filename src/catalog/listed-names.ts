@@ -2,43 +2,35 @@
 // view removes duplicates between sources before.
 
 import { failure, SUSPENDED_DATA, type Failure } from "../protocol/errors.ts";
-import type { JsonObject } from "../protocol/jsonrpc.ts";
+import type { NamedWire, ViewItem } from "../protocol/definition.ts";
 import { omitUndefined } from "../protocol/members.ts";
 import type { Policy, DeprecatedName } from "../tenants/object/policy-records.ts";
 import { renamingOf, type NamedPatterns } from "../tenants/document/tenant-document.ts";
-
-type Wire = JsonObject & { readonly name: string };
-
-/** A tool or prompt. `wire` has the name in the view, `target` the name in its source. */
-export interface ListedItem<T> {
-  readonly wire: Wire;
-  readonly target: T;
-}
 
 interface NamedDefinition {
   readonly name: string;
   readonly listedName?: string;
   readonly ownName?: string;
-  readonly wire: Wire;
+  readonly wire: NamedWire;
 }
 
 /**
- * The wire form, with the name, title and description that a profile gives. Without a profile's name it has the
+ * The definition with the name, title and description that a profile gives. Without a profile's name it has the
  * source's name, which the view checked: a source must not list itself under an unchecked name.
  */
-export function toListedWire(
-  { name, listedName = name, wire }: NamedDefinition,
-  patterns: NamedPatterns | undefined,
-): Wire {
+export function toViewItem<T extends NamedDefinition>(target: T, patterns: NamedPatterns | undefined): ViewItem<T> {
+  const { name, listedName = name, wire } = target;
   const { name: listed = listedName, title, description } = renamingOf(patterns, name) ?? {};
-  return { ...wire, ...omitUndefined({ name: listed, title, description }) };
+  return { wire: { ...wire, ...omitUndefined({ name: listed, title, description }) }, target };
 }
 
 /**
  * Removes duplicate listed names. A name that a profile gave wins, then an original name, then a name that replaces one
  * which clients would reject. New code may bring such a duplicate later.
  */
-export function removeDuplicateNames<L extends ListedItem<NamedDefinition>>(listed: readonly L[]): readonly L[] {
+export function removeDuplicateNames<T extends NamedDefinition>(
+  listed: readonly ViewItem<T>[],
+): readonly ViewItem<T>[] {
   const bestRank = new Map<string, number>();
   for (const one of listed)
     bestRank.set(one.wire.name, Math.min(namePriorityOf(one), bestRank.get(one.wire.name) ?? Infinity));
@@ -46,7 +38,7 @@ export function removeDuplicateNames<L extends ListedItem<NamedDefinition>>(list
 }
 
 /** -1: a profile gave the name. */
-const namePriorityOf = ({ wire, target }: ListedItem<NamedDefinition>) =>
+const namePriorityOf = ({ wire, target }: ViewItem<NamedDefinition>) =>
   [target.name, target.listedName].indexOf(wire.name);
 
 /**
@@ -70,23 +62,23 @@ export function deprecatedNamesOf(
   return new Map(here.map((entry) => [entry.name, entry]));
 }
 
-interface NameIndexOptions<T, L> {
+interface NameIndexOptions<T> {
   readonly kind: "tool" | "prompt";
   /** Everything that a deprecated name may resolve to, by the source's name. */
   readonly targets: ReadonlyMap<string, T>;
   readonly deprecated: ReadonlyMap<string, DeprecatedName>;
   /** The note on each suspended target, by the source's name. */
   readonly notes: ReadonlyMap<string, string>;
-  /** Describes a target that is reached by a deprecated name. */
-  readonly toListed: (target: T) => L;
 }
 
 /**
  * Index by the names that user interfaces know. null: several definitions have the name, and a call does not say whose
  * interface makes it.
  */
-function indexByOwnName<L extends ListedItem<NamedDefinition>>(listed: readonly L[]): ReadonlyMap<string, L | null> {
-  const byName = new Map<string, L | null>();
+function indexByOwnName<T extends NamedDefinition>(
+  listed: readonly ViewItem<T>[],
+): ReadonlyMap<string, ViewItem<T> | null> {
+  const byName = new Map<string, ViewItem<T> | null>();
   for (const entry of listed) {
     const { ownName } = entry.target;
     if (ownName !== undefined) byName.set(ownName, byName.has(ownName) ? null : entry);
@@ -99,10 +91,10 @@ function indexByOwnName<L extends ListedItem<NamedDefinition>>(listed: readonly 
  * is over; then a failure names its successor. A suspended target fails under any name. `now`: milliseconds since the
  * epoch.
  */
-export function createNameLookup<T extends NamedDefinition, L extends ListedItem<T>>(
-  listed: readonly L[],
-  { kind: what, targets, deprecated, notes, toListed: list }: NameIndexOptions<T, L>,
-): (name: string, now: number) => L | Failure | undefined {
+export function createNameLookup<T extends NamedDefinition>(
+  listed: readonly ViewItem<T>[],
+  { kind: what, targets, deprecated, notes }: NameIndexOptions<T>,
+): (name: string, now: number) => ViewItem<T> | Failure | undefined {
   // Unless a profile renames it, a definition can also be called by the name in the policy.
   const byListedName = new Map([
     ...listed.filter((one) => namePriorityOf(one) === 1).map((entry) => [entry.target.name, entry] as const),
@@ -114,7 +106,7 @@ export function createNameLookup<T extends NamedDefinition, L extends ListedItem
   const byInterfaceName = indexByOwnName(listed);
   const find = (name: string, left: DeprecatedName | undefined) => {
     const target = left && targets.get(left.target);
-    return byListedName.get(name) ?? (left ? target && list(target) : byInterfaceName.get(name));
+    return byListedName.get(name) ?? (left ? target && toViewItem(target, undefined) : byInterfaceName.get(name));
   };
   return (name, now) => {
     const deprecation = byListedName.has(name) ? undefined : deprecated.get(nameByListedName.get(name) ?? name);

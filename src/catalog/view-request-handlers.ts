@@ -19,10 +19,10 @@ import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { toolError } from "../protocol/methods/tools.ts";
 import type { CallOutcome } from "../protocol/call-outcome.ts";
-import type { CompletionQuery, ResourceRef, ServedTemplate } from "../protocol/source.ts";
+import type { CompletionQuery, ResourceRef, SourceTemplate } from "../protocol/source.ts";
 import { parseUri } from "../protocol/uri.ts";
 import { listAllResources } from "./list-all-resources.ts";
-import type { ListedTool, View, ViewedPagedResources } from "./view.ts";
+import type { ViewTool, View, ViewPagedResources } from "./view.ts";
 
 export class ViewRequestHandlers implements RequestHandlers {
   readonly definitions: View;
@@ -34,14 +34,14 @@ export class ViewRequestHandlers implements RequestHandlers {
   }
 
   tool(listed: string): CallableTool | Failure | undefined {
-    const definition = this.definitions.tool(listed, Date.now());
-    if (!definition || isFailure(definition)) return definition;
-    const { target } = definition;
+    const tool = this.definitions.tool(listed, Date.now());
+    if (!tool || isFailure(tool)) return tool;
+    const { target } = tool;
     return {
-      definition,
+      definition: target,
       call: (args, request) => {
         const { around: ownAround } = target as AccessRules;
-        if (!ownAround && !this.#requestScope.around) return this.#callTool(definition, args, request);
+        if (!ownAround && !this.#requestScope.around) return this.#callToolIfAllowed(tool, args, request);
         const { name, repeatable, wire } = target;
         const hasOutput = wire.outputSchema !== undefined;
         const aroundCall = {
@@ -53,17 +53,17 @@ export class ViewRequestHandlers implements RequestHandlers {
           repeatable,
           hasOutput,
         };
-        return applyAround(aroundCall, () => this.#callTool(definition, args, request));
+        return applyAround(aroundCall, () => this.#callToolIfAllowed(tool, args, request));
       },
     };
   }
 
   prompt(listed: string): CallablePrompt | Failure | undefined {
-    const definition = this.definitions.prompt(listed, Date.now());
-    if (!definition || isFailure(definition)) return definition;
-    const { target } = definition;
+    const prompt = this.definitions.prompt(listed, Date.now());
+    if (!prompt || isFailure(prompt)) return prompt;
+    const { target } = prompt;
     return {
-      definition,
+      definition: target,
       get: (args, request) => {
         const { name } = target;
         const { around: ownAround } = target as AccessRules;
@@ -79,8 +79,8 @@ export class ViewRequestHandlers implements RequestHandlers {
     };
   }
 
-  async #callTool(
-    { wire, target }: ListedTool,
+  async #callToolIfAllowed(
+    { wire, target }: ViewTool,
     args: JsonObject,
     request: McpRequest,
   ): ReturnType<CallableTool["call"]> {
@@ -190,15 +190,15 @@ export class ViewRequestHandlers implements RequestHandlers {
 }
 
 interface ResourceReader {
-  readonly read: ServedTemplate<RequestScope>["read"];
+  readonly read: SourceTemplate<RequestScope>["read"];
   readonly required: boolean;
 }
 
-const shelfReader = ({ pagedResources, required }: ViewedPagedResources): ResourceReader => ({
+const shelfReader = ({ pagedResources, required }: ViewPagedResources): ResourceReader => ({
   read: (ref, request, requestScope) => pagedResources.read(ref, request, requestScope),
   required,
 });
-const templateReader = (template: ServedTemplate<RequestScope>): ResourceReader => ({
+const templateReader = (template: SourceTemplate<RequestScope>): ResourceReader => ({
   read: (ref, request, requestScope) => template.read(ref, request, requestScope),
   required: false,
 });

@@ -4,16 +4,16 @@
 import type { ToolRestrictions } from "../auth/principal.ts";
 import type { RequestScope, CatalogAccess } from "../handlers/request-scope.ts";
 import type { Definitions } from "../protocol/request-handlers.ts";
-import type { PromptDefinition, ServerInfo, ToolDefinition } from "../protocol/definition.ts";
+import type { ServerInfo, ViewItem } from "../protocol/definition.ts";
 import type { Failure } from "../protocol/errors.ts";
 import { omitUndefined } from "../protocol/members.ts";
 import type { CacheHint } from "../protocol/call-outcome.ts";
 import type { McpRequest } from "../protocol/mcp-request.ts";
 import type {
-  ServedPrompt,
-  ServedResource,
-  ServedTemplate,
-  ServedTool,
+  SourcePrompt,
+  SourceResource,
+  SourceTemplate,
+  SourceTool,
   PagedResources,
   PageRequest,
   ResourcePage,
@@ -36,55 +36,54 @@ import { MAX_PATTERN_WORK, tooManyPatternsError } from "../resources/pattern-bud
 import { tenantSettings, toolConfig } from "../handlers/check-config.ts";
 import { deepFreeze } from "./deep-freeze.ts";
 import {
-  toListedWire,
+  toViewItem,
   createNameLookup,
   suspensionNoteOf,
   deprecatedNamesOf,
   removeDuplicateNames,
-  type ListedItem,
 } from "./listed-names.ts";
 import { findUnavailable, unavailableMeta, type UnavailableSource } from "./unavailable-sources.ts";
 import type { HiddenDefinitions } from "./hidden-definitions.ts";
 import type { TenantCatalog } from "./tenant-catalog.ts";
 
-export type ListedTool = ToolDefinition & ListedItem<ServedTool<RequestScope>>;
-export type ListedPrompt = PromptDefinition & ListedItem<ServedPrompt<RequestScope>>;
+export type ViewTool = ViewItem<SourceTool<RequestScope>>;
+export type ViewPrompt = ViewItem<SourcePrompt<RequestScope>>;
 
 /** A source's resources that are listed page by page. */
-export interface ViewedPagedResources {
+export interface ViewPagedResources {
   readonly source: string;
   readonly pagedResources: PagedResources<RequestScope>;
   readonly required: boolean;
 }
 
-export interface ViewedListing {
+export interface ViewListing {
   /** The id of the source, or the template. */
   readonly source: string;
   readonly required: boolean;
   /** undefined for the paged resources of a source. */
-  readonly template?: ServedTemplate<RequestScope>;
+  readonly template?: SourceTemplate<RequestScope>;
   list(page: PageRequest, request: McpRequest, requestScope: RequestScope): Promise<ResourcePage>;
 }
 
 export interface View extends Definitions, CatalogAccess {
-  readonly tools: readonly ListedTool[];
-  readonly prompts: readonly ListedPrompt[];
-  readonly templates: readonly ServedTemplate<RequestScope>[];
-  readonly resources: readonly ServedResource<RequestScope>[];
-  readonly resourcesByUri: ReadonlyMap<string, ServedResource<RequestScope>>;
-  readonly pagedResources: readonly ViewedPagedResources[];
+  readonly tools: readonly ViewTool[];
+  readonly prompts: readonly ViewPrompt[];
+  readonly templates: readonly SourceTemplate<RequestScope>[];
+  readonly resources: readonly SourceResource<RequestScope>[];
+  readonly resourcesByUri: ReadonlyMap<string, SourceResource<RequestScope>>;
+  readonly pagedResources: readonly ViewPagedResources[];
   /** Everything that is listed page by page: first the templates' lists, then the sources' paged resources. */
-  readonly listings: readonly ViewedListing[];
+  readonly listings: readonly ViewListing[];
   /** The template whose list decides which resources exist under this URI. */
-  templateListing(uri: string): ServedTemplate<RequestScope> | undefined;
+  templateListing(uri: string): SourceTemplate<RequestScope> | undefined;
   readonly unavailable: readonly UnavailableSource[];
   readonly sources: readonly Source<RequestScope>[];
   /** Sources of which something is visible, or may be once their definitions are known. */
   readonly visibleSources: readonly Source<RequestScope>[];
   readonly resultBudget?: ResultBudget;
   readonly hidden?: HiddenDefinitions;
-  tool(name: string, now: number): ListedTool | Failure | undefined;
-  prompt(name: string, now: number): ListedPrompt | Failure | undefined;
+  tool(name: string, now: number): ViewTool | Failure | undefined;
+  prompt(name: string, now: number): ViewPrompt | Failure | undefined;
 }
 
 /** The caller for whom a view is made. */
@@ -201,9 +200,7 @@ function visibleTools(input: ViewInput): Pick<View, "tools" | "tool"> {
       !isRestricted(restrictions, name, renamingOf(filter.profile?.tools, name)?.name)
     );
   });
-  const listed = removeDuplicateNames(
-    visible.map((tool) => toListedTool(tool, toListedWire(tool, filter.profile?.tools))),
-  );
+  const listed = removeDuplicateNames(visible.map((tool) => toViewItem(tool, filter.profile?.tools)));
   const suspended = policy.suspensions.filter(({ kind }) => kind === "tool");
   const notes = new Map(suspended.map(({ name, note }) => [name, note]));
   return {
@@ -215,7 +212,6 @@ function visibleTools(input: ViewInput): Pick<View, "tools" | "tool"> {
       targets: new Map(visible.map((tool) => [tool.name, tool])),
       deprecated: deprecatedNamesOf(policy, "tools", profile),
       notes,
-      toListed: (tool) => toListedTool(tool, toListedWire(tool, undefined)),
     }),
   };
 }
@@ -226,11 +222,6 @@ function isRestricted(restrictions: ToolRestrictions | undefined, name: string, 
     restrictions !== undefined &&
     ([name, listed].some((one) => restrictions.deny.includes(one)) || restrictions.allow?.includes(listed) === false)
   );
-}
-
-function toListedTool(target: ServedTool<RequestScope>, wire: ToolDefinition["wire"]): ListedTool {
-  const { paramHeaders, resumable, repeatable, texts } = target;
-  return { wire, texts, paramHeaders, resumable, repeatable, target };
 }
 
 function visiblePrompts({
@@ -248,9 +239,7 @@ function visiblePrompts({
   const visible = [...all.values()].filter(
     (prompt) => !hidden?.definitions.has(prompt) && isVisible(document, filter, "prompts", prompt.name),
   );
-  const listed = removeDuplicateNames(
-    visible.map((target) => ({ wire: toListedWire(target, filter.profile?.prompts), target })),
-  );
+  const listed = removeDuplicateNames(visible.map((prompt) => toViewItem(prompt, filter.profile?.prompts)));
   return {
     prompts: listed,
     prompt: createNameLookup(listed, {
@@ -258,7 +247,6 @@ function visiblePrompts({
       targets: new Map(visible.map((prompt) => [prompt.name, prompt])),
       deprecated: deprecatedNamesOf(policy, "prompts", profile),
       notes: new Map(),
-      toListed: (target) => ({ wire: toListedWire(target, undefined), target }),
     }),
   };
 }
@@ -320,16 +308,16 @@ function visibleResources({ sources, document, filter, hidden }: ViewInput): Vis
   };
 }
 
-const matchesUri = (uri: string) => (template: ServedTemplate<RequestScope>) => template.matches?.(uri);
+const matchesUri = (uri: string) => (template: SourceTemplate<RequestScope>) => template.matches?.(uri);
 
-function templateListingOf(template: ServedTemplate<RequestScope>): Required<ViewedListing> | undefined {
+function templateListingOf(template: SourceTemplate<RequestScope>): Required<ViewListing> | undefined {
   const { listing, wire } = template;
   if (!listing) return undefined;
-  const list: ViewedListing["list"] = (page, request, requestScope) => listing.list(page, request, requestScope);
+  const list: ViewListing["list"] = (page, request, requestScope) => listing.list(page, request, requestScope);
   return { source: wire.uriTemplate, required: false, template, list };
 }
 
-function pagedListing({ source, required, pagedResources }: ViewedPagedResources): ViewedListing {
+function pagedListing({ source, required, pagedResources }: ViewPagedResources): ViewListing {
   return { source, required, list: (page, _call, requestScope) => pagedResources.list(page, requestScope) };
 }
 

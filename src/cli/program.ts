@@ -33,8 +33,7 @@ import { addUsageCommand } from "./commands/usage.ts";
 import { addListenCommand } from "./commands/listen.ts";
 import { CliError, EXIT, usageError, type ExitCode } from "./exit.ts";
 import { rewriteInvocation } from "./terminal/invocation.ts";
-import { rejectRepeatedOptions } from "./single-option.ts";
-import { findCommand } from "./find-command.ts";
+import { collectOption } from "./command-context.ts";
 import { oneLine, printableJson } from "./terminal/printable.ts";
 import { ValidationError, ResponseError } from "./terminal/server-error.ts";
 import { createTerminal, type ProcessContext, type Terminal } from "./terminal/terminal.ts";
@@ -90,6 +89,23 @@ export function createProgram(terminal: Terminal): Command {
   return program;
 }
 
+/**
+ * Rejects a repeated single-value option of this command and its subcommands, for one run of the program: with
+ * `-f a.yaml -f b.yaml`, commander would silently drop the first. Repeatable options are recognized by their parser.
+ */
+function rejectRepeatedOptions(command: Command): void {
+  for (const option of command.options) {
+    if (option.isBoolean() || option.variadic || option.parseArg === (collectOption as typeof option.parseArg))
+      continue;
+    let times = 0;
+    command.on(`option:${option.name()}`, () => {
+      times += 1;
+      if (times > 1) throw usageError(`${option.long ?? option.flags} is given twice, and has one value`);
+    });
+  }
+  for (const subcommand of command.commands) rejectRepeatedOptions(subcommand);
+}
+
 const GROUPS: Readonly<Record<string, readonly ((program: Command, terminal: Terminal) => void)[]>> = {
   "A project": [addInitCommand],
   Tenants: [addTenantCommands, addApplyCommands, addExportCommand, addBackupCommands],
@@ -124,6 +140,23 @@ function addHelpCommand(program: Command, terminal: Terminal): void {
       }
       command.outputHelp();
     });
+}
+
+interface CommandMatch {
+  readonly command: Command;
+  /** The words of the command, such as `key create`; none for the program itself. */
+  readonly words: readonly string[];
+}
+
+/** The command of a command line before it is parsed: `key create` in `tenantry key create acme`. */
+function findCommand(program: Command, args: readonly string[]): CommandMatch {
+  let command = program;
+  const words = args.filter((arg) => {
+    const next = command.commands.find((one) => one.name() === arg);
+    command = next ?? command;
+    return next !== undefined;
+  });
+  return { command, words };
 }
 
 /** Adds to commander's message: which unknown option it did not report, and the help command to run. */

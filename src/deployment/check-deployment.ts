@@ -11,8 +11,8 @@ import { isObject } from "../protocol/jsonrpc.ts";
 import { didYouMean } from "../protocol/did-you-mean.ts";
 import { matchesAny } from "../tenants/document/glob.ts";
 import type { Declaration, Tenant } from "../tenants/document/tenant-definition.ts";
-import type { TenantDocument } from "../tenants/document/tenant-document.ts";
-import type { Bindings, FieldError, Deployment, BuiltInFeature } from "./deployment.ts";
+import type { TenantDocument, FieldRule } from "../tenants/document/tenant-document.ts";
+import type { Bindings, Deployment, BuiltInFeature } from "./deployment.ts";
 import { assertMemberTypes, assertKnownKeys, typeRule } from "../protocol/members.ts";
 
 /** Throws a TypeError that says what is wrong, and where. */
@@ -58,7 +58,7 @@ export function checkByFeatures(
   features: readonly BuiltInFeature[],
   document: TenantDocument,
   env?: Bindings,
-): readonly FieldError[] {
+): readonly FieldRule[] {
   const { audit, auth, profiles = {}, upstreams, webhooks } = document;
   const budgeted = Object.entries(profiles).find(([, { resultBudget }]) => resultBudget)?.[0];
   const needs = {

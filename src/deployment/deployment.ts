@@ -30,7 +30,7 @@ import type { CallAuditReader, UsageReader } from "./record-readers.ts";
 import type { Feature, FeatureRoutes, FeatureTenant } from "./feature.ts";
 import type { OperatorSignIn } from "./operator-sign-in.ts";
 import type { Pages } from "./pages.ts";
-import type { TenantDocument, UpstreamBounds } from "../tenants/document/tenant-document.ts";
+import type { TenantDocument, UpstreamBounds, FieldRule } from "../tenants/document/tenant-document.ts";
 
 export interface Deployment {
   readonly catalog: Catalog;
@@ -253,11 +253,9 @@ export interface UpstreamReport {
   readonly content: UpstreamContent | null;
   readonly lastRead: number | null;
   readonly nextRead: number | null;
-  /** Whether a read is running. */
   readonly reading: boolean;
 }
 
-/** The name and version that an upstream reports. */
 export type UpstreamServer = { readonly [member in "name" | "version"]?: string };
 
 /** The result of testing an upstream. */
@@ -349,6 +347,12 @@ export interface WebhookTrial {
   readonly milliseconds: number;
 }
 
+export interface WebhookQueue {
+  readonly waiting: number;
+  /** Events that were dropped or pushed out since the tenant was created. */
+  readonly dropped: number;
+}
+
 /** How operators inspect a tenant's webhooks. */
 export interface WebhookOperations {
   /** Sends a test message without content. Returns undefined if there is no such webhook. */
@@ -356,13 +360,7 @@ export interface WebhookOperations {
     context: Pick<RefreshContext, "tenant" | "document" | "env" | "secret">,
     name: string,
   ): Promise<WebhookTrial | undefined>;
-  queue(stub: TenantStub): Promise<{ readonly waiting: number; readonly dropped: number }>;
-}
-
-/** A document field that a feature rejects, by its path, and the rule that the field breaks. */
-export interface FieldError {
-  readonly field: string;
-  readonly rule: string;
+  queue(stub: TenantStub): Promise<WebhookQueue>;
 }
 
 /**
@@ -374,7 +372,7 @@ export interface BuiltInFeature extends Feature {
   /** The sections that the feature's sources are built from; absent for features without sections. */
   readonly sections?: LeasedSections;
   /** Validates a tenant's document, with its base documents merged in. `env` is absent for a tenant defined in code. */
-  checkDocument?(document: TenantDocument, env: Bindings | undefined): readonly FieldError[];
+  checkDocument?(document: TenantDocument, env: Bindings | undefined): readonly FieldRule[];
   /**
    * Background maintenance for the tenant, run beside an authorized request. Resolves to the time of the next run in
    * this isolate (milliseconds since the epoch). A new version of the policy also triggers a run.

@@ -121,7 +121,7 @@ async function respondUnparsed(authorized: AuthorizedRequest, reason: Failure): 
 }
 
 /** The id of a request that is rejected before it is classified. */
-export function messageIdOfBody(value: unknown): EchoId {
+function messageIdOfBody(value: unknown): EchoId {
   const message = parseMessage(value);
   return message.kind === "request" || message.kind === "invalid" ? message.id : undefined;
 }

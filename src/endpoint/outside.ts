@@ -51,7 +51,7 @@ export interface CallAs {
 }
 
 /** The result of a tool, as a client would get it. `isError`: the tool reported an error in `content`. */
-export interface CalledTool {
+export interface ToolResult {
   readonly content: readonly ContentBlock[];
   readonly structuredContent?: JsonObject;
   readonly isError?: boolean;
@@ -72,7 +72,7 @@ export interface TenantOutside {
    */
   invalidate(): Promise<void>;
   /** Runs a tool as a client's request would. A tool error is a result with `isError`. */
-  callTool(name: string, args: JsonObject | undefined, how: CallAs): Promise<CalledTool>;
+  callTool(name: string, args: JsonObject | undefined, how: CallAs): Promise<ToolResult>;
   /** Reads a resource as a client's request would. Binary contents are base64 in `blob`. */
   readResource(uri: string, how: CallAs): Promise<{ readonly contents: readonly JsonObject[] }>;
   /** Gets a prompt as a client's request would. */

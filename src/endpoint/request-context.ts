@@ -24,10 +24,9 @@ import { isFailure } from "../protocol/methods/params.ts";
 import type { StreamEnv } from "../sessions/session-stubs.ts";
 import type { SecretsKeyEnv } from "../auth/secrets-key.ts";
 import type { RequestBody } from "../streams/request-body.ts";
-import { contentStubOf } from "../resources/resource-stub.ts";
+import { contentStubOf, tenantStubOf } from "../tenants/directory/tenant-stubs.ts";
 import { ANY_UID, type TenantUid, type TenantStub } from "../tenants/object/tenant-uid.ts";
 import { DEFAULT_PLACEMENT, type Placement } from "../tenants/directory/placement.ts";
-import { stubOf } from "../tenants/directory/tenant-stub.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import type { ErrorContext } from "../telemetry/error-line.ts";
 import type { CachedPolicy } from "../tenants/cache/policy-cache.ts";
@@ -163,7 +162,7 @@ export class RequestContext implements ObservedContext {
    */
   stub(uid: TenantUid = ANY_UID): TenantStub {
     this.subrequestCount += 1;
-    return stubOf(this.env, { id: this.tenant, placement: this.placement, uid });
+    return tenantStubOf(this.env, { id: this.tenant, placement: this.placement, uid });
   }
 
   /** The same for the object that stores the tenant's content. */

@@ -12,10 +12,10 @@ import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { parseCompletion } from "../protocol/methods/completion.ts";
 import { invalid, isFailure, readObject, readString, readStrings } from "../protocol/methods/params.ts";
 import { toolError } from "../protocol/methods/tools.ts";
-import { SerializedResult, type CallOutcome, type InvalidArguments } from "../protocol/call-outcome.ts";
+import { SerializedResult, type CallOutcome, type ToolOutcome } from "../protocol/call-outcome.ts";
 import type { ResourceRef } from "../protocol/source.ts";
 import { parseUri } from "../protocol/uri.ts";
-import { KEY_OF } from "./check-definition.ts";
+import { KEY_OF } from "./upstream-definition.ts";
 import { forwardCall } from "./forward-call.ts";
 import type { UpstreamTarget } from "./upstream-call.ts";
 import { policyName } from "./listed-name.ts";
@@ -56,15 +56,15 @@ interface MethodContext {
 type EnvelopeMethod = (at: MethodContext) => CallOutcome | Promise<CallOutcome>;
 
 const METHODS: Readonly<Record<string, EnvelopeMethod>> = {
-  "tools/list": (at) => listDefinitions(at, "tools"),
-  "prompts/list": (at) => listDefinitions(at, "prompts"),
-  "resources/list": (at) => listDefinitions(at, "resources"),
-  "resources/templates/list": (at) => listDefinitions(at, "resourceTemplates"),
-  "tools/call": callTool,
-  "prompts/get": getPrompt,
-  "resources/read": readResource,
-  "completion/complete": completeValue,
-  "server/discover": discover,
+  "tools/list": (at) => listUpstreamDefinitions(at, "tools"),
+  "prompts/list": (at) => listUpstreamDefinitions(at, "prompts"),
+  "resources/list": (at) => listUpstreamDefinitions(at, "resources"),
+  "resources/templates/list": (at) => listUpstreamDefinitions(at, "resourceTemplates"),
+  "tools/call": callUpstreamTool,
+  "prompts/get": getUpstreamPrompt,
+  "resources/read": readUpstreamResource,
+  "completion/complete": completeAtUpstream,
+  "server/discover": discoverUpstream,
   "logging/setLevel": forwardUnchanged,
   ping: forwardUnchanged,
 };
@@ -127,7 +127,7 @@ function forwardUnchanged({ upstreamTarget, call, context: { requestScope } }: M
  * Under `trust: review`, the upstream's instructions wait for approval like its definitions. Otherwise flagged
  * instructions are left out, as on `/mcp`.
  */
-async function discover(at: MethodContext): Promise<CallOutcome> {
+async function discoverUpstream(at: MethodContext): Promise<CallOutcome> {
   const outcome = await forwardUnchanged(at);
   if (outcome.kind !== "complete") return outcome;
   const { result } = outcome;
@@ -149,7 +149,7 @@ function reviewedCatalogOf({ source: { catalog } }: MethodContext): UpstreamCata
 }
 
 /** Lists what the upstream lists now. Flagged definitions are marked, as on `/mcp`. */
-async function listDefinitions(at: MethodContext, kind: ListedKind): Promise<CallOutcome> {
+async function listUpstreamDefinitions(at: MethodContext, kind: ListedKind): Promise<CallOutcome> {
   const reviewed = reviewedCatalogOf(at);
   const toItems = createItemFilter(at, kind);
   // Under review, the approved catalog is listed without asking the upstream, whose list may have changed since.
@@ -203,7 +203,7 @@ function filterListText(json: string, kind: ListedKind, toItems: (item: string) 
   return isUnchanged ? json : `{${parts.join()}}`;
 }
 
-async function callTool(at: MethodContext): Promise<CallOutcome> {
+async function callUpstreamTool(at: MethodContext): Promise<CallOutcome> {
   const { call, context, upstreamTarget } = at;
   const name = readString(call.params, "name");
   if (isFailure(name)) return name;
@@ -219,7 +219,7 @@ async function callTool(at: MethodContext): Promise<CallOutcome> {
   return outcome.kind === "invalidArguments" ? toolError("Invalid arguments") : outcome;
 }
 
-async function getPrompt(at: MethodContext): Promise<CallOutcome> {
+async function getUpstreamPrompt(at: MethodContext): Promise<CallOutcome> {
   const { call, context, upstreamTarget } = at;
   const name = readString(call.params, "name");
   if (isFailure(name)) return name;
@@ -241,10 +241,7 @@ function withName(call: McpRequest, name: string): McpRequest {
 }
 
 /** Restores the upstream's own UI URIs, because this endpoint does not rename anything. */
-function withOwnUris<T extends CallOutcome | InvalidArguments>(
-  { upstreamTarget: { id } }: MethodContext,
-  outcome: T,
-): T {
+function withOwnUris<T extends ToolOutcome>({ upstreamTarget: { id } }: MethodContext, outcome: T): T {
   if (outcome.kind !== "complete") return outcome;
   const { result } = outcome;
   const json = result instanceof SerializedResult ? result.json : JSON.stringify(result);
@@ -256,7 +253,7 @@ function withOwnUris<T extends CallOutcome | InvalidArguments>(
   };
 }
 
-async function readResource(at: MethodContext): Promise<CallOutcome> {
+async function readUpstreamResource(at: MethodContext): Promise<CallOutcome> {
   const { handlers, requestScope, view } = at.context;
   const uri = String(at.call.params.uri);
   if (view.resultBudget && requestScope.results?.isOverflow(uri))
@@ -307,7 +304,7 @@ async function readVisibleResource(
   return undefined;
 }
 
-async function completeValue(at: MethodContext): Promise<CallOutcome> {
+async function completeAtUpstream(at: MethodContext): Promise<CallOutcome> {
   const { call, upstreamTarget } = at;
   const completion = parseCompletion(call);
   if (isFailure(completion)) return completion;

@@ -6,8 +6,14 @@ import { secretsUpdatedAt } from "../tenants/object/secret-methods.ts";
 import type { TenantHost } from "../tenants/object/tenant-host.ts";
 import type { Store } from "../tenants/object/store.ts";
 import { LastClaims } from "../tenants/object/last-claims.ts";
-import { toUpstreamEvents } from "./operate/upstream-events.ts";
-import { isReportable, logState, toReadState, type ReadState, type StateChange } from "./operate/state-log.ts";
+import {
+  toUpstreamEvents,
+  isReportable,
+  logState,
+  toReadState,
+  type ReadState,
+  type StateChange,
+} from "./operate/state-log.ts";
 import { deleteUnknownReviews } from "./review/review-store.ts";
 
 /** How long one isolate may take for a refresh before another may claim it. */
@@ -68,8 +74,6 @@ export interface RefreshResult {
   readonly jitter: number;
 }
 
-type UpstreamConfigRef = Pick<RefreshResult, "id" | "config">;
-
 export interface UriClaim extends Pick<RefreshResult, "id" | "config"> {
   readonly uris: readonly string[];
 }
@@ -102,7 +106,7 @@ export interface GatewayMethods {
    * Records a failure and returns since when the upstream has been failing, as `completeRefresh`. The caller keeps its
    * claim until it has written the failure note, so that a later refresh cannot be overwritten by that note.
    */
-  readonly recordFailure: (ref: UpstreamConfigRef) => number | null;
+  readonly recordFailure: (ref: Pick<RefreshResult, "id" | "config">) => number | null;
   /**
    * Makes a refresh due because the upstream announced changed lists or answered unlike before. Returns when it will be
    * read, milliseconds since the epoch.

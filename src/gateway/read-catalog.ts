@@ -9,7 +9,7 @@ import { rpcErrorOf } from "../mcp-client/message.ts";
 import { errorCode } from "../protocol/errors.ts";
 import { CONTAINER_BYTES, isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { CacheHint } from "../protocol/call-outcome.ts";
-import { findDefinitionError, findTextError, findLoopError, KEY_OF } from "./check-definition.ts";
+import { findDefinitionError, findTextError, findLoopError, KEY_OF } from "./upstream-definition.ts";
 import { listedName, policyName } from "./listed-name.ts";
 import type { UpstreamCatalog, UpstreamFacts, Quarantined } from "./upstream-catalog.ts";
 import { causeOf } from "./read-failure.ts";
@@ -26,7 +26,7 @@ export interface CatalogLimits {
 }
 
 /** A section may have 2 MiB. The facts about the definitions need part of that. */
-export const CATALOG_LIMITS: CatalogLimits = { definitions: 1000, bytes: 2 * 1024 * 1024 - 96 * 1024, pages: 200 };
+const CATALOG_LIMITS: CatalogLimits = { definitions: 1000, bytes: 2 * 1024 * 1024 - 96 * 1024, pages: 200 };
 
 export function limitsWithTotalPages(totalPages: number): CatalogLimits {
   return { ...CATALOG_LIMITS, totalPages };

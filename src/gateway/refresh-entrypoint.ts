@@ -8,7 +8,7 @@ import { exports, WorkerEntrypoint } from "cloudflare:workers";
 import { McpFault, retryAfterMs, type Fault } from "../mcp-client/fault.ts";
 import { OutboundError } from "../outbound/outbound-error.ts";
 import type { OutboundVars } from "../outbound/guarded-fetch.ts";
-import { contentStubOf } from "../resources/resource-stub.ts";
+import { contentStubOf, tenantStubOf } from "../tenants/directory/tenant-stubs.ts";
 import { contentStore } from "../resources/content-store.ts";
 import type { BuiltInFeature } from "../deployment/deployment.ts";
 import { sectionPlace } from "../deployment/leased-sections.ts";
@@ -18,10 +18,9 @@ import { MAX_SECTIONS_BYTES, sectionStore } from "../tenants/object/section-stor
 import { storageKey, type TenantUid, type TenantStub } from "../tenants/object/tenant-uid.ts";
 import { createRpcClient } from "../tenants/object/store.ts";
 import type { Placement } from "../tenants/directory/placement.ts";
-import { stubOf } from "../tenants/directory/tenant-stub.ts";
 import type { UpstreamDocument } from "../tenants/document/tenant-document.ts";
 import { loadSection, writeSection, type SectionLocation } from "../tenants/cache/section-cache.ts";
-import { KEY_OF } from "./check-definition.ts";
+import { KEY_OF } from "./upstream-definition.ts";
 import type { RemoteEndpoint } from "../mcp-client/remote-endpoint.ts";
 import { ResponseBudget } from "./guard/response-budget.ts";
 import { AccessTokenError, type TokenOptions } from "./guard/access-token.ts";
@@ -165,7 +164,7 @@ interface RefreshRuntime {
 async function refreshCatalog(request: RefreshRequest, runtime: RefreshRuntime): Promise<string | undefined> {
   const { env } = runtime;
   const { tenant, placement, uid, id, config } = request;
-  const stub = () => stubOf(env, { id: tenant, placement, uid });
+  const stub = () => tenantStubOf(env, { id: tenant, placement, uid });
   const location = sectionPlace(storageKey(tenant, uid), env.BODIES, stub);
   const writeNamedSection = (name: string, bytes: Uint8Array) => writeSection(location, { name, bytes });
   let missing: string | null = null;

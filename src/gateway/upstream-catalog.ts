@@ -6,7 +6,7 @@ import type { ListedKind } from "../protocol/definition.ts";
 import { arrayElements, getMembers, objectMembers } from "../mcp-client/json-text.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { CacheHint } from "../protocol/call-outcome.ts";
-import { isDefinition, isText, arrayOf, objectWith } from "./check-definition.ts";
+import { isDefinition, isText, arrayOf, objectWith } from "./upstream-definition.ts";
 import { findFlags, flagsOf, withFlags, type FlagsByIndex } from "./review/definition-flags.ts";
 
 export type LinkTransport = "2025" | "2026" | "http-sse";

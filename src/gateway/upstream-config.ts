@@ -60,13 +60,11 @@ export interface ResolvedHeaders {
   readonly grant?: ClientGrant;
 }
 
-type HeaderResolution = ResolvedHeaders | { readonly missingSecret: string };
-
 /** Returns the complete headers, or in `lacks` the name of a secret that the tenant does not have. */
 export async function resolveHeaders(
   { url = "", headers = {}, auth }: UpstreamDocument,
   context: HeaderContext,
-): Promise<HeaderResolution> {
+): Promise<ResolvedHeaders | { readonly missingSecret: string }> {
   const resolved: Record<string, string> = {};
   const secrets: string[] = [];
   for (const [name, template] of Object.entries(headers)) {

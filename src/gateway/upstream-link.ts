@@ -6,6 +6,7 @@ import {
   requestResult2026,
   type SendOptions,
   type ResultMessage,
+  type UnsentRequest,
 } from "../mcp-client/request-result.ts";
 import type { Channel2025, OpenedSession2025 } from "../mcp-client/channel-2025.ts";
 import { handshake } from "../mcp-client/channel-2025.ts";
@@ -18,20 +19,9 @@ import { buildRequest2025, type ClientIdentity } from "../mcp-client/prepared-re
 import type { RemoteEndpoint, RequestOptions } from "../mcp-client/remote-endpoint.ts";
 import { open2025, streamable2025 } from "../mcp-client/streamable-2025.ts";
 import { LATEST_2025, VERSION_2026, type Era } from "../protocol/revisions.ts";
-import type { ParamHeader } from "../protocol/headers.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { META, type LogLevel } from "../protocol/meta.ts";
 import type { LinkTransport } from "./upstream-catalog.ts";
-
-export interface LinkRequest {
-  readonly method: string;
-  readonly params: JsonObject;
-  /** JSON of `params.arguments` as the client wrote it. */
-  readonly rawArguments?: string | undefined;
-  readonly paramHeaders?: readonly ParamHeader[];
-  /** Requests progress notifications, with a progress token of this link. */
-  readonly wantsProgress?: boolean;
-}
 
 export interface UpstreamLink {
   readonly transport: LinkTransport;
@@ -42,7 +32,7 @@ export interface UpstreamLink {
   /** The server's name and version, if requested. */
   readonly server?: unknown;
   /** Throws an `McpFault`. */
-  request(linkRequest: LinkRequest, options?: SendOptions): Promise<ResultMessage>;
+  request(request: UnsentRequest, options?: SendOptions): Promise<ResultMessage>;
   /** Ends the session, if there is one. Never rejects. */
   close(): Promise<void>;
 }

@@ -1,12 +1,16 @@
 // Rules for an upstream in a tenant's document: id, URL, headers, `uris` and `auth`. The admin contract checks shapes
 // and sizes.
 
-import type { FieldError } from "../deployment/deployment.ts";
 import { findBrokenRuleInUrl } from "../outbound/url-policy.ts";
 import type { OutboundErrorCode } from "../outbound/outbound-error.ts";
 import { SECRET_NAME_RULE, secretNameOf } from "../tenants/document/secret-name.ts";
 import { parseClientPlaceholder } from "./guard/client-headers.ts";
-import { MAX_RETRIES, type TenantDocument, type UpstreamDocument } from "../tenants/document/tenant-document.ts";
+import {
+  MAX_RETRIES,
+  type TenantDocument,
+  type UpstreamDocument,
+  type FieldRule,
+} from "../tenants/document/tenant-document.ts";
 import { normalizeLiteral } from "../protocol/uri.ts";
 import { uriPrefixes, type UriPrefix } from "./uris/uri-owners.ts";
 
@@ -42,7 +46,7 @@ export interface UrlRules {
 export function findBrokenUpstreams(
   { upstreams = {}, serviceBindings: services = [] }: TenantDocument,
   rules: UrlRules,
-): readonly FieldError[] {
+): readonly FieldRule[] {
   const ids = Object.keys(upstreams);
   const tooMany = ids.length > MAX_UPSTREAMS ? [{ field: "upstreams", rule: `has at most ${MAX_UPSTREAMS}` }] : [];
   const broken = Object.entries(upstreams).flatMap(([id, upstream], at) => {

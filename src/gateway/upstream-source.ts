@@ -11,10 +11,10 @@ import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { SerializedResult, type CallOutcome } from "../protocol/call-outcome.ts";
 import type {
   CompletionQuery,
-  ServedPrompt,
-  ServedResource,
-  ServedTemplate,
-  ServedTool,
+  SourcePrompt,
+  SourceResource,
+  SourceTemplate,
+  SourceTool,
   PagedResources,
   Source,
   SourceState,
@@ -22,7 +22,7 @@ import type {
 } from "../protocol/source.ts";
 import { parseUriTemplate } from "../protocol/uri-template.ts";
 import type { Section } from "../tenants/cache/section-cache.ts";
-import { isText, KEY_OF, arrayOf, NAME_KEY, previousNames, objectWith } from "./check-definition.ts";
+import { isText, KEY_OF, arrayOf, NAME_KEY, previousNames, objectWith } from "./upstream-definition.ts";
 import { forwardCall } from "./forward-call.ts";
 import type { UpstreamTarget, ForwardRequest } from "./upstream-call.ts";
 import { serviceGrantError, type Services } from "./guard/service-binding.ts";
@@ -86,10 +86,10 @@ function createUpstreamSource(
     ...(catalog.instructions === undefined ? {} : { instructions: indented(catalog.instructions) }),
     withheld: () => quarantined.map((one) => toHiddenItem(id, one)),
     lacks: createUnavailableCheck(id, catalog, quarantined),
-    tools: wires.tools.map((tool) => createServedTool(upstreamTarget, tool, hasUiResources)),
-    prompts: wires.prompts.map((wire) => createServedPrompt(upstreamTarget, wire)),
-    resources: ownUris.resources.map((wire) => createServedResource(upstreamTarget, wire)),
-    templates: ownUris.resourceTemplates.map((wire) => createServedTemplate(upstreamTarget, wire, prefixes)),
+    tools: wires.tools.map((tool) => createSourceTool(upstreamTarget, tool, hasUiResources)),
+    prompts: wires.prompts.map((wire) => createSourcePrompt(upstreamTarget, wire)),
+    resources: ownUris.resources.map((wire) => createSourceResource(upstreamTarget, wire)),
+    templates: ownUris.resourceTemplates.map((wire) => createSourceTemplate(upstreamTarget, wire, prefixes)),
     ...(readsUnlisted && { shelf: createUnlistedResources(upstreamTarget, (uri) => readsUnlisted(uri, prefixes)) }),
   };
 }
@@ -152,14 +152,12 @@ function excludeTakenUris(
     : { resources: keepOwn("resources"), resourceTemplates: keepOwn("resourceTemplates"), taken };
 }
 
-type ReadsUri = (uri: string, prefixes: readonly UriPrefix[]) => boolean;
-
 /** Returns which unlisted URIs this upstream may be asked for, or undefined if there are none. */
 function createUnlistedUriCheck(
   { id, upstream: { uris = [] } }: NamedUpstream,
   catalog: UpstreamCatalog,
   hasUiResources: boolean,
-): ReadsUri | undefined {
+): ((uri: string, prefixes: readonly UriPrefix[]) => boolean) | undefined {
   // Resources that wait for approval must not be readable in this way.
   if (catalog.waiting !== undefined) return undefined;
   if (uris.length === 0 && !hasUiResources) return undefined;
@@ -221,7 +219,7 @@ function withOwnName(wire: JsonObject, own: string): JsonObject {
 function toListedDefinition(
   id: string,
   plain: JsonObject,
-): Pick<ServedTool<RequestScope>, "name" | "listedName" | "wire"> {
+): Pick<SourceTool<RequestScope>, "name" | "listedName" | "wire"> {
   const own = String(plain.name);
   const wire = withOwnName(
     renameToolUi(plain, (uri) => toListedUri(id, uri)),
@@ -234,11 +232,11 @@ function toListedDefinition(
 }
 
 /** `hasUiResources`: the upstream has user interfaces, which call its tools by their own names. */
-function createServedTool(
+function createSourceTool(
   upstream: UpstreamTarget,
   { wire, texts }: ParsedTool,
   hasUiResources: boolean,
-): ServedTool<RequestScope> {
+): SourceTool<RequestScope> {
   const own = String(wire.name);
   const named = toListedDefinition(upstream.id, wire);
   const paramHeaderResult = collectParamHeaders(wire.inputSchema as JsonObject);
@@ -262,7 +260,7 @@ function createServedTool(
   };
 }
 
-function createServedPrompt(upstream: UpstreamTarget, wire: JsonObject): ServedPrompt<RequestScope> {
+function createSourcePrompt(upstream: UpstreamTarget, wire: JsonObject): SourcePrompt<RequestScope> {
   const own = String(wire.name);
   const named = toListedDefinition(upstream.id, wire);
   return {
@@ -280,7 +278,7 @@ function createServedPrompt(upstream: UpstreamTarget, wire: JsonObject): ServedP
   };
 }
 
-function createServedResource(upstream: UpstreamTarget, wire: JsonObject): ServedResource<RequestScope> {
+function createSourceResource(upstream: UpstreamTarget, wire: JsonObject): SourceResource<RequestScope> {
   const own = String(wire.uri);
   const listed = toListedUri(upstream.id, own);
   const uri = normalizeListedUri("resources", listed);
@@ -291,11 +289,11 @@ function createServedResource(upstream: UpstreamTarget, wire: JsonObject): Serve
   };
 }
 
-function createServedTemplate(
+function createSourceTemplate(
   upstream: UpstreamTarget,
   wire: JsonObject,
   prefixes: readonly UriPrefix[],
-): ServedTemplate<RequestScope> {
+): SourceTemplate<RequestScope> {
   const own = String(wire.uriTemplate);
   const uriTemplate = toListedUri(upstream.id, own);
   const template = parseUriTemplate(uriTemplate);

@@ -5,9 +5,9 @@
 import type { McpRequest } from "../protocol/mcp-request.ts";
 import type { Failure } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
-import type { CallOutcome } from "../protocol/call-outcome.ts";
-import type { Around, AroundCall, AroundOutcome } from "./request-scope.ts";
-import { eventOf, toErrorOutcome, type HandlerCall } from "./error-outcome.ts";
+import type { CallOutcome, ToolOutcome } from "../protocol/call-outcome.ts";
+import type { Around, AroundCall, HandlerCall } from "./request-scope.ts";
+import { eventOf, toErrorOutcome } from "./error-outcome.ts";
 import { runBounded } from "./run-bounded.ts";
 import { Stopwatch } from "./stopwatch.ts";
 
@@ -16,8 +16,7 @@ const MIDDLEWARE_TIMEOUT_MS = 10_000;
 /** Most calls of `next` by one `around` in one call. */
 const MAX_RUNS = 10;
 
-export interface AroundTarget extends Omit<HandlerCall, "call"> {
-  readonly call: McpRequest;
+interface AroundTarget extends HandlerCall {
   readonly args?: JsonObject | undefined;
   /** The innermost `around`: the one of the definition itself. */
   readonly own?: Around | undefined;
@@ -28,7 +27,7 @@ export interface AroundTarget extends Omit<HandlerCall, "call"> {
 }
 
 /** Returns `next()` itself when there is no `around`, so such a call pays nothing. */
-export function applyAround<O extends AroundOutcome>(target: AroundTarget, next: () => Promise<O>): Promise<O> {
+export function applyAround<O extends ToolOutcome>(target: AroundTarget, next: () => Promise<O>): Promise<O> {
   const { requestScope, own, call, isInner } = target;
   if (call.lookup) call.lookup.isFound = true;
   const outer = isInner ? undefined : requestScope.around;
@@ -37,9 +36,9 @@ export function applyAround<O extends AroundOutcome>(target: AroundTarget, next:
   return runAround([...(outer ?? []), ...(own ? [own] : [])], target, next) as Promise<O>;
 }
 
-type Next = () => Promise<AroundOutcome>;
+type Next = () => Promise<ToolOutcome>;
 
-async function runAround(arounds: readonly Around[], target: AroundTarget, next: Next): Promise<AroundOutcome> {
+async function runAround(arounds: readonly Around[], target: AroundTarget, next: Next): Promise<ToolOutcome> {
   const { requestScope, call, repeatable, name } = target;
   let runs = 0;
   const innermost = async () => {
@@ -59,8 +58,7 @@ export async function runAroundForRejection(target: RejectableTarget, outcome: C
   await composeAround(rejected.requestScope.around ?? [], rejected, () => Promise.resolve(outcome))();
 }
 
-interface RejectableTarget extends Omit<HandlerCall, "call"> {
-  readonly call: Pick<McpRequest, "method" | "revision" | "sink">;
+interface RejectableTarget extends HandlerCall<Pick<McpRequest, "method" | "revision" | "sink">> {
   readonly args?: JsonObject | undefined;
   readonly refused?: Failure | undefined;
   /** Replaces whatever the `around` functions return or throw. */
@@ -92,7 +90,7 @@ function composeAround(arounds: readonly Around[], target: RejectableTarget, inn
       });
       isTimedOut = end.kind === "timedOut";
       const outcome = end.kind === "returned" ? (fixedOutcome ?? end.value) : undefined;
-      if (isObject(outcome) && allowedKinds.includes(outcome.kind)) return outcome as unknown as AroundOutcome;
+      if (isObject(outcome) && allowedKinds.includes(outcome.kind)) return outcome as unknown as ToolOutcome;
       const reason = isTimedOut
         ? `took longer than ${MIDDLEWARE_TIMEOUT_MS} ms of its own`
         : "returned no outcome: return what next() gives";

@@ -1,7 +1,7 @@
 // Applies the author's schemas of `config` and `settings` to a tenant's document: for a handler that reads them, and
 // for an operator who writes the document.
 
-import type { TenantDocument } from "../tenants/document/tenant-document.ts";
+import type { TenantDocument, FieldRule } from "../tenants/document/tenant-document.ts";
 import { settingOf } from "../tenants/document/visibility.ts";
 import type { ConfigViolation, TypedConfig } from "./typed-config.ts";
 import type { Catalog } from "./catalog.ts";
@@ -40,7 +40,7 @@ export function configErrors(
   { tools, settings }: Pick<Catalog, "tools" | "settings">,
   document: TenantDocument,
   { has, isComplete }: { readonly has: (tool: string) => boolean; readonly isComplete: boolean },
-): readonly { readonly field: string; readonly rule: string }[] {
+): readonly FieldRule[] {
   const check = (schema: TypedConfig | undefined, raw: unknown, field: string) =>
     schema && (isComplete || raw !== undefined)
       ? schema.violationsOf(raw).map((error) => toFieldError(field, error))
@@ -58,7 +58,7 @@ export function configErrors(
 export function unknownConfigMembers(
   { tools, settings }: Pick<Catalog, "tools" | "settings">,
   document: TenantDocument,
-): readonly { readonly field: string; readonly rule: string }[] {
+): readonly FieldRule[] {
   const check = (schema: TypedConfig | undefined, raw: unknown, field: string) =>
     schema?.unknownMembers(raw).map((stray) => toFieldError(field, stray)) ?? [];
   return [

@@ -14,9 +14,6 @@ export interface CallToolReturn {
   readonly _meta?: JsonObject | undefined;
 }
 
-/** A text, content blocks, or the whole result. Any other object is structured content, and is also sent as text. */
-export type ToolReturn = string | ContentBlock | readonly ContentBlock[] | CallToolReturn | Readonly<JsonObject>;
-
 /**
  * Keeps TypeScript from widening literals in a returned value: `{ type: "text" }` keeps the type "text" and does not
  * become `string`.

@@ -11,26 +11,14 @@ import { invalid } from "../protocol/methods/params.ts";
 import { invalidArguments, toolError } from "../protocol/methods/tools.ts";
 import type { CallOutcome } from "../protocol/call-outcome.ts";
 import { UserError } from "../protocol/user-error.ts";
-import type { CallEvent, RequestScope } from "./request-scope.ts";
+import type { CallEvent, HandlerCall } from "./request-scope.ts";
 import { MissingCapabilityError } from "./elicitor.ts";
 import { InvalidCursorError } from "./resource-store.ts";
 
-/** A call of an author's tool, prompt, resource or completer. */
-export interface HandlerCall {
-  /** The name that its source uses. */
-  readonly name: string;
-  readonly call: Pick<McpRequest, "method" | "revision">;
-  readonly requestScope: RequestScope;
-  /** True when results must fit a schema. An error never fits it. */
-  readonly hasOutput?: boolean | undefined;
-}
+type FailedCall = HandlerCall<Pick<McpRequest, "method" | "revision">>;
 
 /** `requestId` is a getter, because most calls need no id. */
-export function eventOf({
-  name,
-  call,
-  requestScope,
-}: Pick<HandlerCall, "name" | "requestScope"> & { readonly call: Pick<McpRequest, "method"> }): CallEvent {
+export function eventOf({ name, call, requestScope }: HandlerCall<Pick<McpRequest, "method">>): CallEvent {
   const { tenant, profile, principal } = requestScope;
   return {
     tenant,
@@ -45,8 +33,8 @@ export function eventOf({
 }
 
 /** The outcome for the client. Operators get the errors that the client must not see. */
-export function toErrorOutcome(error: unknown, handlerCall: HandlerCall): CallOutcome {
-  const { name, call, requestScope } = handlerCall;
+export function toErrorOutcome(error: unknown, failedCall: FailedCall): CallOutcome {
+  const { name, call, requestScope } = failedCall;
   const isTool = call.method === "tools/call";
   if (error instanceof MissingCapabilityError) {
     return failure("missingCapability", `${name}: ${error.message}`, {
@@ -58,8 +46,8 @@ export function toErrorOutcome(error: unknown, handlerCall: HandlerCall): CallOu
       ? invalidArguments({ violations: [CURSOR_VIOLATION] }, call.revision)
       : invalid("cursor", "is not one of this list");
   }
-  const userOutcome = error instanceof UserError ? userErrorOutcome(error, handlerCall) : undefined;
-  if (!userOutcome || (error as UserError).isLogged) requestScope.hooks.onError?.(error, eventOf(handlerCall));
+  const userOutcome = error instanceof UserError ? userErrorOutcome(error, failedCall) : undefined;
+  if (!userOutcome || (error as UserError).isLogged) requestScope.hooks.onError?.(error, eventOf(failedCall));
   return (
     userOutcome ??
     (error instanceof AppError ? error.toFailure() : internalErrorOutcome(requestScope.requestId, isTool))
@@ -77,7 +65,7 @@ const CURSOR_VIOLATION = {
 /** Returns undefined when `data` cannot be written as JSON. That is a bug in the handler. */
 function userErrorOutcome(
   { message, data }: UserError,
-  { call, hasOutput = false }: HandlerCall,
+  { call, hasOutput = false }: FailedCall,
 ): CallOutcome | undefined {
   let json: string | undefined;
   try {

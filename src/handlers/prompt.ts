@@ -8,7 +8,7 @@ import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { omitUndefined } from "../protocol/members.ts";
 import { invalid } from "../protocol/methods/params.ts";
 import type { CallOutcome } from "../protocol/call-outcome.ts";
-import type { CompletionQuery, ServedPrompt } from "../protocol/source.ts";
+import type { CompletionQuery, SourcePrompt } from "../protocol/source.ts";
 import { checkDefinition } from "./check-definition.ts";
 import { createDefinition } from "./definition-errors.ts";
 import { promptResult, type PromptReturn } from "./results.ts";
@@ -58,7 +58,7 @@ export interface PromptOptions<
 }
 
 export interface Prompt<in Env = Cloudflare.Env, in Settings = Tenantry.Settings>
-  extends ServedPrompt<RequestScope>, Wants<Env, Settings>, AccessRules<never> {
+  extends SourcePrompt<RequestScope>, Wants<Env, Settings>, AccessRules<never> {
   readonly kind: "prompt";
 }
 
@@ -74,7 +74,6 @@ export function definePrompt<
 
 declare const NO_PROMPT_ARGUMENTS: { readonly [name in never]: never };
 
-/** The options with untyped functions. */
 interface UntypedPromptOptions extends Omit<PromptOptions, "arguments" | "handler"> {
   readonly arguments?: Readonly<Record<string, PromptArgument>>;
   readonly handler: (args: Record<string, string>, ctx: Context) => PromptReturn | Promise<PromptReturn>;
@@ -94,13 +93,13 @@ export function createPrompt(options = {} as UntypedPromptOptions): Prompt<never
     kind: "prompt",
     ...accessRulesOf(options),
     name,
-    get: (args, request, requestScope) => getPrompt(options, args, request, requestScope),
+    get: (args, request, requestScope) => runPromptHandler(options, args, request, requestScope),
     complete: (query, request, requestScope) => completeArgument(declared, query, request, requestScope),
     wire: omitUndefined({ name, title, description: description ?? title ?? name, arguments: listed, icons }),
   };
 }
 
-function getPrompt(
+function runPromptHandler(
   { name, title, description, handler }: UntypedPromptOptions,
   args: Readonly<Record<string, string>>,
   request: McpRequest,

@@ -10,7 +10,8 @@ import type { TenantStub } from "../tenants/object/tenant-uid.ts";
 import type { McpRequest } from "../protocol/mcp-request.ts";
 import type { Failure } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
-import type { CacheHint, CallOutcome, InvalidArguments } from "../protocol/call-outcome.ts";
+import type { CacheHint, CallOutcome, ToolOutcome } from "../protocol/call-outcome.ts";
+import type { ViewItem } from "../protocol/definition.ts";
 import type { ResourceRef } from "../protocol/source.ts";
 import type { ErrorContext } from "../telemetry/error-line.ts";
 import type { TraceContext } from "../telemetry/trace-context.ts";
@@ -46,9 +47,6 @@ export interface Hooks {
   readonly onError?: (error: unknown, event: CallEvent | undefined, place?: ErrorContext) => void;
 }
 
-/** The outcome of a call, before it is written for the client's protocol revision. */
-export type AroundOutcome = CallOutcome | InvalidArguments;
-
 export interface AroundCall extends CallEvent {
   /** Arguments of a tool or prompt as the client sent them, not validated. */
   readonly args: JsonObject | undefined;
@@ -64,7 +62,7 @@ export interface AroundCall extends CallEvent {
  * the call was answered. An error thrown here is treated like an error of the handler. So is a time-out: the function
  * has ten seconds, not counting the time in `next`.
  */
-export type Around = (call: AroundCall, next: () => Promise<AroundOutcome>) => AroundOutcome | Promise<AroundOutcome>;
+export type Around = (call: AroundCall, next: () => Promise<ToolOutcome>) => ToolOutcome | Promise<ToolOutcome>;
 
 /** The parts of the caller's view that handlers need. */
 export interface CatalogAccess {
@@ -97,36 +95,29 @@ export interface LinkOptions {
   readonly ttl?: number;
 }
 
-/** The call that stores a link. */
-export interface LinkContext {
-  readonly call: McpRequest;
-  readonly requestScope: RequestScope;
-  /** The name that its source gives it. */
+/** A call of an author's tool, prompt, resource or completer. */
+export interface HandlerCall<Request extends Pick<McpRequest, "method"> = McpRequest> {
+  /** The name that its source uses. */
   readonly name: string;
+  readonly call: Request;
+  readonly requestScope: RequestScope;
+  /** True when results must fit a schema. An error never fits it. */
+  readonly hasOutput?: boolean | undefined;
+}
+
+export interface LinkContext extends HandlerCall {
   readonly signal: () => AbortSignal;
 }
 
-interface ListedName {
-  /** The definition as listed. */
-  readonly wire: { readonly name: string };
-  /** The name that its source gives it. */
-  readonly target: { readonly name: string };
-}
-
-/** The names that a caller sees. */
 export interface VisibleNames extends Pick<CatalogAccess, "sees"> {
-  readonly tools: readonly ListedName[];
-  readonly prompts: readonly ListedName[];
+  readonly tools: readonly ViewItem<{ readonly name: string }>[];
+  readonly prompts: readonly ViewItem<{ readonly name: string }>[];
 }
 
 /** Stores results that are longer than a profile allows, and links of `ctx.link`. */
 export interface ResultStore {
   /** The outcome without the part that exceeds the budget. */
-  enforceBudget(
-    outcome: CallOutcome | InvalidArguments,
-    tool: BudgetedTool,
-    requestScope: RequestScope,
-  ): Promise<CallOutcome | InvalidArguments>;
+  enforceBudget(outcome: ToolOutcome, tool: BudgetedTool, requestScope: RequestScope): Promise<ToolOutcome>;
   /** Whether a URI refers to a stored part of a result. */
   isOverflow(uri: string): boolean;
   /** Stores a handler's body and returns the block that links to it. */

@@ -10,7 +10,7 @@ import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { omitUndefined } from "../protocol/members.ts";
 import { invalid } from "../protocol/methods/params.ts";
 import type { CallOutcome } from "../protocol/call-outcome.ts";
-import type { ResourceRef, CompletionQuery, ServedResource, ServedTemplate } from "../protocol/source.ts";
+import type { ResourceRef, CompletionQuery, SourceResource, SourceTemplate } from "../protocol/source.ts";
 import { parseUri } from "../protocol/uri.ts";
 import { parseUriTemplate, type UriTemplate } from "../protocol/uri-template.ts";
 import { checkCompleters, checkDefinition } from "./check-definition.ts";
@@ -74,7 +74,7 @@ export type ResourceOptions<Env = Cloudflare.Env, Settings = Tenantry.Settings> 
 ][number];
 
 export interface Resource<in Env = Cloudflare.Env, in Settings = Tenantry.Settings>
-  extends ServedResource<RequestScope>, Wants<Env, Settings>, AccessRules<never> {
+  extends SourceResource<RequestScope>, Wants<Env, Settings>, AccessRules<never> {
   readonly kind: "resource";
 }
 
@@ -106,11 +106,10 @@ export interface TemplateOptions<
 }
 
 export interface ResourceTemplate<in Env = Cloudflare.Env, in Settings = Tenantry.Settings>
-  extends ServedTemplate<RequestScope>, Wants<Env, Settings>, AccessRules<never> {
+  extends SourceTemplate<RequestScope>, Wants<Env, Settings>, AccessRules<never> {
   readonly kind: "template";
 }
 
-/** The options with untyped functions. */
 type UntypedTemplateOptions = Omit<TemplateOptions<string, never, never>, "read" | "list"> & {
   readonly list?: TemplateLister<never, never>;
   readonly read?: (variables: Record<string, string>, ctx: never) => ReturnType<NonNullable<TemplateOptions["read"]>>;

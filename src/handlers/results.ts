@@ -1,10 +1,10 @@
 // Turns the values that handlers return into results in wire form. Rejects values that no client can read.
 
+import { toBase64 } from "../auth/seal.ts";
 import type { HandlerResult } from "./run-handler-call.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { omitUndefined } from "../protocol/members.ts";
 import type { CompiledSchema } from "./schema.ts";
-import { encodeBlock, encodeBlocks } from "./encode-blocks.ts";
 import type { ContentBlock } from "./content-block.ts";
 import type { CallToolReturn } from "./checked-return.ts";
 
@@ -66,6 +66,26 @@ function contentBlocks(content: CallToolReturn["content"], structured: unknown):
   if (Array.isArray(content)) return content;
   if (content !== undefined) return [content];
   return structured === undefined ? [] : [{ type: "text", text: JSON.stringify(structured) }];
+}
+
+/** Writes bytes as base64. Returns the same array when no block has bytes, so such results pay nothing. */
+function encodeBlocks(blocks: readonly unknown[]): readonly unknown[] {
+  return blocks.some((block) => isObject(block) && findBytes(block)) ? blocks.map(encodeBlock) : blocks;
+}
+
+/** Encodes `data` of an image or audio, and `blob` of an embedded resource. */
+function encodeBlock(block: unknown): unknown {
+  const bytesMember = isObject(block) && findBytes(block);
+  if (!bytesMember) return block;
+  const [parent, member] = bytesMember;
+  const encoded = { ...parent, [member]: toBase64(parent[member] as Uint8Array) };
+  return parent === block ? encoded : { ...block, resource: encoded };
+}
+
+function findBytes(block: JsonObject): readonly [parent: JsonObject, member: string] | undefined {
+  if (block.data instanceof Uint8Array) return [block, "data"];
+  const { resource } = block;
+  return isObject(resource) && resource.blob instanceof Uint8Array ? [resource, "blob"] : undefined;
 }
 
 async function checkResult(result: JsonObject, output: CompiledSchema | undefined): Promise<HandlerResult> {

@@ -5,7 +5,7 @@ import type { McpRequest } from "../protocol/mcp-request.ts";
 import { failure } from "../protocol/errors.ts";
 import type { CallOutcome } from "../protocol/call-outcome.ts";
 import type { CompletionQuery } from "../protocol/source.ts";
-import type { RequestScope } from "./request-scope.ts";
+import type { HandlerCall, RequestScope } from "./request-scope.ts";
 import { CallContext } from "./call-context.ts";
 import { eventOf, toErrorOutcome } from "./error-outcome.ts";
 import { runBounded, type HandlerEnd } from "./run-bounded.ts";
@@ -46,11 +46,8 @@ export async function runCompleter(
   return failure(end.kind === "timedOut" ? "timeout" : "cancelled");
 }
 
-interface NonInteractiveRun {
-  readonly name: string;
+interface NonInteractiveRun extends HandlerCall {
   readonly timeoutMs: number;
-  readonly call: McpRequest;
-  readonly requestScope: RequestScope;
 }
 
 /** Runs an author's function that cannot ask the client. */

@@ -127,7 +127,6 @@ function endOf(end: HandlerEnd<unknown>, outcome: CallOutcome): CallEnd {
   return outcome.kind === "failure" || isError ? "error" : "complete";
 }
 
-/** Creates the elicitor for a call of era 2026. */
 async function createReplayElicitor(call: McpRequest, requestScope: RequestScope): Promise<Elicitor | Failure> {
   const parsed = readResponses(call.params);
   if (isFailure(parsed)) return parsed;

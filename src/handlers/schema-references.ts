@@ -66,7 +66,6 @@ function baseOf(schema: JsonObject, outer: string, pointer: string, index: Schem
   return outer;
 }
 
-/** Escapes a name for a JSON Pointer. */
 function escapePointer(name: string): string {
   return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }

@@ -17,8 +17,8 @@ import type { Resumable } from "../protocol/definition.ts";
 import { collectParamHeaders, type ParamHeader } from "../protocol/headers.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { assertMemberTypes, omitUndefined } from "../protocol/members.ts";
-import type { CallOutcome, InvalidArguments } from "../protocol/call-outcome.ts";
-import type { ServedTool } from "../protocol/source.ts";
+import type { ToolOutcome } from "../protocol/call-outcome.ts";
+import type { SourceTool } from "../protocol/source.ts";
 import { checkDefinition } from "./check-definition.ts";
 import { createDefinition } from "./definition-errors.ts";
 import { toolResult } from "./results.ts";
@@ -114,13 +114,13 @@ export interface ToolOptions<
 
 /** A tool to register. `Env` and `Settings` are the Worker bindings and tenant settings that the handler reads. */
 export interface Tool<in Env = Cloudflare.Env, in Settings = Tenantry.Settings>
-  extends ServedTool<RequestScope>, Wants<Env, Settings>, AccessRules<never> {
+  extends SourceTool<RequestScope>, Wants<Env, Settings>, AccessRules<never> {
   readonly kind: "tool";
   readonly config?: TypedConfig | undefined;
 }
 
 /** The parts of a definition that a call needs. */
-interface ToolDefinitionParts {
+interface CompiledTool {
   readonly name: string;
   readonly input: CompiledSchema;
   readonly output: CompiledSchema | undefined;
@@ -154,8 +154,7 @@ export function defineTool<
   return createDefinition(() => createTool(options as never) as Tool<Env, Settings>);
 }
 
-/** The options with an untyped handler. */
-type UntypedToolOptions = Omit<ToolOptions, "handler"> & Pick<ToolDefinitionParts, "handler">;
+type UntypedToolOptions = Omit<ToolOptions, "handler"> & Pick<CompiledTool, "handler">;
 
 function createTool(options = {} as UntypedToolOptions): Tool<never, never> {
   const { name } = options;
@@ -170,7 +169,7 @@ function createTool(options = {} as UntypedToolOptions): Tool<never, never> {
   const output = options.output && compileFor(`tool "${name}": output`, options.output);
   const config =
     options.config && withErrorPrefix(`tool "${name}": config`, () => createTypedConfig(options.config as AnySchema));
-  const parts: ToolDefinitionParts = { name, input, output, timeoutMs, handler: options.handler };
+  const parts: CompiledTool = { name, input, output, timeoutMs, handler: options.handler };
   return {
     kind: "tool",
     name,
@@ -181,16 +180,16 @@ function createTool(options = {} as UntypedToolOptions): Tool<never, never> {
     // In era 2026 a handler runs again after each answer. Work that must not be done twice is therefore in `ctx.once`
     // anyway.
     repeatable: true,
-    call: (args, request, requestScope) => callTool(parts, args, request, requestScope),
+    call: (args, request, requestScope) => runToolHandler(parts, args, request, requestScope),
   };
 }
 
-async function callTool(
-  { name, input, output, timeoutMs, handler }: ToolDefinitionParts,
+async function runToolHandler(
+  { name, input, output, timeoutMs, handler }: CompiledTool,
   args: JsonObject,
   request: McpRequest,
   requestScope: RequestScope,
-): Promise<CallOutcome | InvalidArguments> {
+): Promise<ToolOutcome> {
   if (!hasAtMost(MAX_MEMBERS, args)) return { kind: "invalidArguments", violations: [TOO_MANY_VALUES] };
   const checked = await input.validate(args);
   if ("violations" in checked) return { kind: "invalidArguments", violations: checked.violations };

@@ -1,16 +1,13 @@
 // Reports promises that reject while no code awaits them; the platform does not report them. Tracking which call a
 // promise belongs to starts after the first such rejection in an isolate, because tracking costs every call.
 
-import type { Hooks } from "./request-scope.ts";
+import type { HandlerCall, Hooks } from "./request-scope.ts";
 import { eventOf } from "./error-outcome.ts";
-
-/** The call that a promise belongs to. */
-type CallOrigin = Parameters<typeof eventOf>[0];
 
 /** The part of `AsyncLocalStorage` that is used. */
 interface CallStorage {
-  run<T>(origin: CallOrigin, work: () => T): T;
-  getStore(): CallOrigin | undefined;
+  run<T>(origin: HandlerCall, work: () => T): T;
+  getStore(): HandlerCall | undefined;
 }
 
 declare const process: {

@@ -1,6 +1,5 @@
 // Rules for a document's `auth` beyond its schema: valid issuers, and scopes that exist.
 
-import type { FieldError } from "../deployment/deployment.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { didYouMean } from "../protocol/did-you-mean.ts";
 import {
@@ -10,6 +9,7 @@ import {
   type LoginDocument,
   type Mode,
   type TenantDocument,
+  type FieldRule,
 } from "../tenants/document/tenant-document.ts";
 import { findBrokenIdentity } from "./identity/identity-settings.ts";
 import { issuerRule } from "./issuers/issuer-rule.ts";
@@ -18,7 +18,7 @@ import { findBrokenClients } from "./server/find-client.ts";
 import { findBrokenSignIn } from "./sign-in/sign-in-rules.ts";
 
 /** `allow`: hosts that the Worker's operator allows beside the public internet; undefined if not known yet. */
-export function findBrokenAuth(document: TenantDocument, allow: string | undefined): FieldError[] {
+export function findBrokenAuth(document: TenantDocument, allow: string | undefined): FieldRule[] {
   const { auth, mode, scopes = {} } = document;
   // The admin API validates the shape of a document. A document in code may come from an author without type checks.
   const shapeErrors = auth && allow === undefined ? checkShape(document) : [];
@@ -49,7 +49,7 @@ const MODES: readonly unknown[] = ["open", "key", "oauth", "key+oauth", "mixed"]
 const isText = (value: unknown) => typeof value === "string";
 const isTextList = (value: unknown) => Array.isArray(value) && value.every(isText);
 
-function checkShape({ auth, mode = "open" }: TenantDocument): FieldError[] {
+function checkShape({ auth, mode = "open" }: TenantDocument): FieldRule[] {
   const { issuers, anonymous, login } = { ...(auth as unknown as JsonObject) };
   const all: readonly unknown[] = Array.isArray(issuers) ? issuers : [];
   const isComplete = issuers === undefined ? login !== undefined : all.length > 0 && all.every(isIssuerShape);
@@ -80,7 +80,7 @@ function isScopesShape(scopes: unknown): boolean {
 }
 
 /** Scopes of anonymous callers must be explicit. */
-function checkAnonymous({ anonymous }: AuthDocument, mode: Mode | undefined, known: readonly string[]): FieldError[] {
+function checkAnonymous({ anonymous }: AuthDocument, mode: Mode | undefined, known: readonly string[]): FieldRule[] {
   if (!anonymous) {
     const rule = "is needed in the mode mixed: it names the scopes that need no credential";
     return mode === "mixed" ? [{ field: "auth.anonymous", rule }] : [];

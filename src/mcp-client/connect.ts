@@ -144,7 +144,7 @@ const CODES_ONLY_2026 = [errorCode("headerMismatch", "2026"), errorCode("missing
 const NON_2026_FAULTS: ReadonlySet<Fault["kind"]> = new Set(["notMcp", "unanswered", "violation", "timeout"]);
 
 /** Whether the fault of a 2026 request indicates an older server. Any HTTP error does. */
-export function indicatesOlderEra(fault: Fault): boolean {
+function indicatesOlderEra(fault: Fault): boolean {
   if (fault.kind === "refused") return isErrorOf2025(rpcErrorOf(fault.error));
   return fault.kind === "status" || NON_2026_FAULTS.has(fault.kind);
 }

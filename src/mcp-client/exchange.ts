@@ -2,12 +2,11 @@
 // Resends only on a redirect that keeps the method and stays within the origin.
 
 import type { StreamBudget } from "./stream-budget.ts";
-import { limitsOf, type RemoteEndpoint, type RequestOptions } from "./remote-endpoint.ts";
+import { limitsOf, type RemoteEndpoint, type RequestOptions, isSameOrigin } from "./remote-endpoint.ts";
 import { McpFault } from "./fault.ts";
 import { discardBody, readAnswer, rpcErrorFault, type HttpAnswer, type OpenStream } from "./http-answer.ts";
 import { ExchangeLifecycle } from "./exchange-lifecycle.ts";
 import { isNeverConnected, platformCode } from "./platform-code.ts";
-import { isSameOrigin } from "./same-origin.ts";
 
 const ACCEPT = { POST: "application/json, text/event-stream", GET: "text/event-stream", DELETE: "*/*" } as const;
 

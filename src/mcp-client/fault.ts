@@ -2,7 +2,6 @@
 // Every fault says whether the request may have reached the server, because a call that may have run must not run
 // again.
 
-import { errorCode, errorStatus } from "../protocol/errors.ts";
 import { rpcErrorOf, type ResponseMessage, type UnreadableMessage } from "./message.ts";
 import { truncateWords } from "./error-reason.ts";
 
@@ -125,24 +124,6 @@ function answerOf({ status, contentType }: HttpFacts): string {
 function describeError(response: ResponseMessage): string {
   const error = rpcErrorOf(response);
   return `${error?.message || "refused without a word"} (${error?.code ?? 0})`;
-}
-
-const STATUSES_BEFORE_RUNNING = new Set([401, 403, 405, 406, 411, 413, 414, 415, 421, 426, 429, 431]);
-const CODES_BEFORE_RUNNING = /* @__PURE__ */ (
-  ["headerMismatch", "missingCapability", "unsupportedVersion"] as const
-).map((key) => errorCode(key, "2026"));
-
-/** Whether the server may have started the requested work. Only a request that has not run may be sent again. */
-export function mayHaveRun(fault: Fault): boolean {
-  if (fault.sent === "no" || fault.kind === "redirect" || fault.kind === "sessionGone") return false;
-  if (fault.kind === "status") return !STATUSES_BEFORE_RUNNING.has(fault.http.status);
-  if (fault.kind !== "refused") return true;
-  return !STATUSES_BEFORE_RUNNING.has(fault.http.status) && !isRefusedBeforeRunning(fault.error, fault.http);
-}
-
-function isRefusedBeforeRunning(error: ResponseMessage, { status }: HttpFacts): boolean {
-  const code = rpcErrorOf(error)?.code ?? 0;
-  return status === errorStatus("headerMismatch", "2026") && CODES_BEFORE_RUNNING.includes(code);
 }
 
 export function httpStatusOf(fault: Fault): number | undefined {

@@ -4,7 +4,7 @@
 
 import type { MessageId } from "../protocol/jsonrpc.ts";
 import type { Channel2025 } from "./channel-2025.ts";
-import { limitsOf, type RemoteEndpoint, type RequestOptions } from "./remote-endpoint.ts";
+import { limitsOf, type RemoteEndpoint, type RequestOptions, isSameOrigin } from "./remote-endpoint.ts";
 import { exchange, openStream } from "./exchange.ts";
 import { McpFault, httpStatusOf } from "./fault.ts";
 import { assertAccepted, closeAnswer, type HttpAnswer, type OpenStream } from "./http-answer.ts";
@@ -22,7 +22,6 @@ import {
   type HandleMessage,
 } from "./mcp-reply.ts";
 import { QuestionDispatcher } from "./question-dispatcher.ts";
-import { isSameOrigin } from "./same-origin.ts";
 
 export interface HttpSseOptions extends RequestOptions {
   /** For servers that can resume an earlier connection. */

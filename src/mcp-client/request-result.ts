@@ -92,7 +92,8 @@ export interface Client2026 {
   readonly nextId: () => MessageId;
 }
 
-export interface RequestSpec2026 {
+/** A request that has no id yet. */
+export interface UnsentRequest {
   readonly method: string;
   readonly params: JsonObject;
   /** See `RequestSpec`. */
@@ -108,7 +109,7 @@ const MAX_ROUNDS = 10;
 /** Throws `refused` if the server answers with an error. Answers questions one after another. */
 export async function requestResult2026(
   { endpoint, client, nextId }: Client2026,
-  { method, params, rawArguments, paramHeaders, wantsProgress = true }: RequestSpec2026,
+  { method, params, rawArguments, paramHeaders, wantsProgress = true }: UnsentRequest,
   { onNotification, onQuestion, ...options }: SendOptions = {},
 ): Promise<ResultMessage> {
   let round: JsonObject = {};

@@ -52,3 +52,6 @@ export interface InputRequired {
 }
 
 export type CallOutcome = Complete | InputRequired | Failure;
+
+/** The outcome of a tool before it is adapted to the client's revision. Other calls never have invalid arguments. */
+export type ToolOutcome = CallOutcome | InvalidArguments;

@@ -12,8 +12,17 @@ export interface ServerInfo {
   readonly icons?: readonly JsonObject[];
 }
 
+/** The form in which clients get a tool or prompt. */
+export type NamedWire = JsonObject & { readonly name: string };
+
+/** A tool or prompt in a view. `wire` has its name in the view, `target` the name in its source. */
+export interface ViewItem<T> {
+  readonly wire: NamedWire;
+  readonly target: T;
+}
+
 export interface ToolDefinition {
-  readonly wire: JsonObject & { readonly name: string };
+  readonly wire: NamedWire;
   /**
    * The original JSON of members of `wire`, listed byte for byte if neither the view nor the dialect changes them.
    * Parsing and writing would change the order of members and long numbers.
@@ -38,7 +47,7 @@ export interface Resumable {
 }
 
 export interface PromptDefinition {
-  readonly wire: JsonObject & { readonly name: string };
+  readonly wire: NamedWire;
 }
 
 export interface ResourceDefinition {

@@ -12,6 +12,19 @@ export function nearestName(name: string, candidates: readonly string[]): string
   return best;
 }
 
+const MAX_CANDIDATES = 2000;
+const MAX_NAME_LENGTH = 64;
+
+/**
+ * As `nearestName`, for names that tenants may have written: the comparison blocks the isolate, so long names and long
+ * lists are skipped.
+ */
+export function suggestName(name: string, candidates: Iterable<string>): string | undefined {
+  if (name.length > MAX_NAME_LENGTH) return undefined;
+  const shortCandidates = [...candidates].slice(0, MAX_CANDIDATES).filter(({ length }) => length <= MAX_NAME_LENGTH);
+  return nearestName(name, shortCandidates);
+}
+
 /** Text to append to an error about an unknown name; empty if no known name is close. */
 export function didYouMean(name: string, candidates: readonly string[]): string {
   const near = nearestName(name, candidates);

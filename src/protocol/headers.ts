@@ -49,7 +49,7 @@ function decodeUtf8(bytes: string): string | undefined {
 }
 
 /** Methods whose `Mcp-Name` header repeats a member of params. */
-export const NAME_HEADER_SOURCE: Readonly<Record<string, "name" | "uri">> = {
+const NAME_HEADER_SOURCE: Readonly<Record<string, "name" | "uri">> = {
   "tools/call": "name",
   "prompts/get": "name",
   "resources/read": "uri",

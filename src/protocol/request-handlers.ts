@@ -2,10 +2,10 @@
 // origin of its definitions (code, storage, another server) is hidden.
 
 import type { McpRequest } from "./mcp-request.ts";
-import type { PromptDefinition, ServerInfo, TemplateDefinition, ToolDefinition } from "./definition.ts";
+import type { PromptDefinition, ServerInfo, TemplateDefinition, ToolDefinition, ViewItem } from "./definition.ts";
 import type { Failure } from "./errors.ts";
 import type { JsonObject } from "./jsonrpc.ts";
-import type { CacheHint, CallOutcome, InvalidArguments } from "./call-outcome.ts";
+import type { CacheHint, CallOutcome, ToolOutcome } from "./call-outcome.ts";
 import type { ResourceRef, CompletionQuery } from "./source.ts";
 
 /** The definitions of a view. The same view gives the same object, because encoded lists are cached by it. */
@@ -16,7 +16,7 @@ export interface Definitions {
   readonly extensions?: JsonObject | undefined;
   /** How long clients may cache the lists, and whether callers may share them. */
   readonly cache: CacheHint;
-  readonly tools: readonly ToolDefinition[];
+  readonly tools: readonly ViewItem<ToolDefinition>[];
   readonly prompts: readonly PromptDefinition[];
   readonly templates: readonly TemplateDefinition[];
   /** `_meta` of every list: what is missing from the lists, and why; undefined if nothing is missing. */
@@ -25,7 +25,7 @@ export interface Definitions {
 
 export interface CallableTool {
   readonly definition: ToolDefinition;
-  call(args: JsonObject, request: McpRequest): Promise<CallOutcome | InvalidArguments>;
+  call(args: JsonObject, request: McpRequest): Promise<ToolOutcome>;
 }
 
 export interface CallablePrompt {

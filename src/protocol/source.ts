@@ -6,7 +6,7 @@ import type { McpRequest } from "./mcp-request.ts";
 import type { Cause } from "./cause.ts";
 import type { PromptDefinition, ResourceDefinition, TemplateDefinition, ToolDefinition } from "./definition.ts";
 import type { JsonObject } from "./jsonrpc.ts";
-import type { CacheHint, CallOutcome, InvalidArguments } from "./call-outcome.ts";
+import type { CacheHint, CallOutcome, ToolOutcome } from "./call-outcome.ts";
 
 /** In words for operators and clients alike, without secrets; and as codes. */
 interface Unavailability {
@@ -24,7 +24,7 @@ export type SourceState =
   /** The source serves nothing, because it was never read. */
   | ({ readonly kind: "unread" } & Unavailability);
 
-export interface ServedTool<Host = unknown> extends ToolDefinition {
+export interface SourceTool<Host = unknown> extends ToolDefinition {
   /** The name in its source, which policies match; a view may list the tool under another name. */
   readonly name: string;
   /** The name under which the tool is listed unless a profile renames it; set where clients would reject `name`. */
@@ -35,10 +35,10 @@ export interface ServedTool<Host = unknown> extends ToolDefinition {
   readonly ownName?: string;
   /** Set for a tool that exists only while the tenant or the profile enables search. */
   readonly only?: "search";
-  call(args: JsonObject, request: McpRequest, host: Host): Promise<CallOutcome | InvalidArguments>;
+  call(args: JsonObject, request: McpRequest, host: Host): Promise<ToolOutcome>;
 }
 
-export interface ServedPrompt<Host> extends PromptDefinition {
+export interface SourcePrompt<Host> extends PromptDefinition {
   readonly name: string;
   /** As for a tool. */
   readonly listedName?: string;
@@ -46,11 +46,11 @@ export interface ServedPrompt<Host> extends PromptDefinition {
   complete(query: CompletionQuery, request: McpRequest, host: Host): Promise<readonly string[] | CallOutcome>;
 }
 
-export interface ServedResource<Host> extends ResourceDefinition {
+export interface SourceResource<Host> extends ResourceDefinition {
   read(ref: ResourceRef, request: McpRequest, host: Host): Promise<CallOutcome>;
 }
 
-export interface ServedTemplate<Host> extends TemplateDefinition {
+export interface SourceTemplate<Host> extends TemplateDefinition {
   /**
    * The template's resources, page by page. If set, it is the only source of the template's list: stored resources of
    * the same names are not shown.
@@ -138,10 +138,10 @@ export interface Source<Host> {
   readonly cache?: CacheHint;
   /** Guidance for models on how to use this source. */
   readonly instructions?: string;
-  readonly tools: readonly ServedTool<Host>[];
-  readonly prompts: readonly ServedPrompt<Host>[];
-  readonly resources: readonly ServedResource<Host>[];
-  readonly templates: readonly ServedTemplate<Host>[];
+  readonly tools: readonly SourceTool<Host>[];
+  readonly prompts: readonly SourcePrompt<Host>[];
+  readonly resources: readonly SourceResource<Host>[];
+  readonly templates: readonly SourceTemplate<Host>[];
   /** Definitions that are not served, for operators who ask why. */
   readonly withheld?: () => readonly HiddenItem[];
   /**

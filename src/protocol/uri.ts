@@ -3,8 +3,6 @@
 
 export const MAX_URI_BYTES = 2048;
 
-export type ParsedUri = { readonly uri: string } | { readonly broken: string };
-
 const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/;
 const ALLOWED = /^[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=%]*$/;
 /** After the scheme: authority, path, query and fragment. `ALLOWED` has checked the characters before. */
@@ -17,7 +15,7 @@ const UNRESERVED = /[A-Za-z0-9\-._~]/;
  */
 const DNS_SCHEMES = new Set(["http", "https", "ws", "wss", "ftp"]);
 
-export function parseUri(text: string): ParsedUri {
+export function parseUri(text: string): { readonly uri: string } | { readonly broken: string } {
   if (text.length > MAX_URI_BYTES) return { broken: `a URI has at most ${MAX_URI_BYTES} bytes` };
   const ascii = encodeNonAscii(text);
   if (ascii === undefined) return { broken: "a URI is well-formed Unicode" };

@@ -29,7 +29,7 @@ export function redactValue(value: unknown, rules: readonly string[] = []): unkn
 }
 
 /** Sorts members by name, so that equal arguments have equal digests. */
-export function toSortedJson(value: unknown): string {
+function toSortedJson(value: unknown): string {
   return JSON.stringify(value, (_name, one: unknown) =>
     isObject(one) ? Object.fromEntries(Object.entries(one).toSorted(([a], [b]) => (a < b ? -1 : 1))) : one,
   );

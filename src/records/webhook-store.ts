@@ -1,6 +1,7 @@
 // A tenant's queue of webhook events. It is bounded, and retries with growing pauses until each of the tenant's
 // webhooks has the event, or the event is dropped. An entrypoint determines the webhooks and sends the requests.
 
+import type { WebhookQueue } from "../deployment/deployment.ts";
 import { hasFeature } from "../deployment/registry.ts";
 import { logError } from "../telemetry/error-line.ts";
 import type { TenantUid } from "../tenants/object/tenant-uid.ts";
@@ -9,12 +10,6 @@ import type { Store } from "../tenants/object/store.ts";
 import type { TenantEvent } from "../tenants/object/tenant-events.ts";
 import { withTimeout } from "../tenants/cache/with-timeout.ts";
 import { deliverWebhooks, DELIVERIES, type WebhookResult } from "./deliver-webhooks-entrypoint.ts";
-
-export interface WebhookQueue {
-  readonly waiting: number;
-  /** Events that were dropped or pushed out since the tenant was created. */
-  readonly dropped: number;
-}
 
 export interface WebhookMethods {
   enqueue(event: TenantEvent): void;

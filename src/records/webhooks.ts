@@ -1,14 +1,15 @@
 // The feature `webhooks()`: which webhooks receive which events, and the validation of webhooks in documents.
 
-import type { FieldError, BuiltInFeature, RefreshContext, WebhookTrial } from "../deployment/deployment.ts";
+import type { BuiltInFeature, RefreshContext, WebhookTrial } from "../deployment/deployment.ts";
 import type { Feature } from "../deployment/feature.ts";
 import { outboundAllowOf } from "../outbound/guarded-fetch.ts";
 import { findBrokenRuleInUrl } from "../outbound/url-policy.ts";
 import { assertKnownKeys } from "../protocol/members.ts";
 import { createRpcClient } from "../tenants/object/store.ts";
 import { TENANT_EVENTS } from "../tenants/object/tenant-events.ts";
-import type { TenantDocument, WebhookDocument } from "../tenants/document/tenant-document.ts";
+import type { TenantDocument, WebhookDocument, FieldRule } from "../tenants/document/tenant-document.ts";
 import { SECRET_NAME_RULE, secretNameOf } from "../tenants/document/secret-name.ts";
+import type { WebhookResult } from "./deliver-webhooks-entrypoint.ts";
 import { sendWebhook, type WebhookTarget, type WebhookMessage } from "./send-webhook.ts";
 import { webhookStore } from "./webhook-store.ts";
 
@@ -67,7 +68,7 @@ export async function dispatchWebhooks(
   message: WebhookMessage & { readonly deliveredTo: readonly string[] },
   context: WebhookContext,
   options: WebhooksOptions,
-): Promise<{ name: string; why: string | null }[]> {
+): Promise<WebhookResult[]> {
   const recipients = enabledWebhooks(context, options).filter(
     ([name, hook]) => wantsEvent(hook, message.type) && !message.deliveredTo.includes(name),
   );
@@ -99,13 +100,10 @@ async function testWebhook(context: WebhookContext, name: string): Promise<Webho
   return sendWebhook(target, message, context);
 }
 
-function findBrokenWebhooks(
-  { webhooks: webhooksByName = {} }: TenantDocument,
-  allow: string | undefined,
-): FieldError[] {
+function findBrokenWebhooks({ webhooks: webhooksByName = {} }: TenantDocument, allow: string | undefined): FieldRule[] {
   return Object.entries(webhooksByName).flatMap(([name, { url, secret, events = [] }]) => {
     const at = `webhooks.${name}`;
-    const broken: FieldError[] = [];
+    const broken: FieldRule[] = [];
     if (!URL.canParse(url)) broken.push({ field: `${at}.url`, rule: "must be a URL" });
     else if (allow !== undefined) {
       const rule = findBrokenRuleInUrl(new URL(url), allow);

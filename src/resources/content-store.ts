@@ -14,7 +14,7 @@ import {
   purgeBodies,
   purgeListedBodies,
 } from "./garbage.ts";
-import { totalsMigrations, totalsOf } from "./totals.ts";
+import { totalsMigrations, totalsOf, type Totals } from "./totals.ts";
 import { createQueryMethods, type QueryMethods } from "./resource-queries.ts";
 import {
   etagOf,
@@ -71,7 +71,7 @@ export interface ContentMethods extends QueryMethods {
   readPart(hash: string, at: number): ArrayBuffer | undefined;
   /** An operator's removal: conditional and audited. */
   removeAs(uri: string, edit: Pick<Edit, "actor" | "ifMatch">): RemoveResult;
-  usage(): { readonly resources: number; readonly bytes: number };
+  usage(): Totals;
   /** The tenant is being deleted: rejects all later writes. */
   closeContent(uid: TenantUid): void;
   /** Deletes at most `limit` bodies from KV, as part of the tenant's deletion. `done`: none is left. */

@@ -74,7 +74,7 @@ export async function purgeListedBodies(host: Pick<StoreHost, "env" | "storageKe
 }
 
 /** Deletes at most `limit` bodies that the index knows. Returns their number. */
-export async function purgeIndexedBodies(host: StoreHost, limit: number): Promise<number> {
+async function purgeIndexedBodies(host: StoreHost, limit: number): Promise<number> {
   const { BODIES } = host.env as { BODIES: KVNamespace };
   const storageKey = host.storageKey();
   // Skips a final row that names no body.

@@ -68,7 +68,7 @@ function normalizeUri(uri: string): string {
   return parsed.uri;
 }
 
-export function toResourceMeta(row: ResourceRow): ResourceMeta {
+function toResourceMeta(row: ResourceRow): ResourceMeta {
   const { uri, name, title, description, mimeType, size, lastModified, audience, priority, tags } = row;
   return omitUndefined({
     uri,
@@ -117,15 +117,10 @@ async function listVisible(
   }
 }
 
-interface WriteOptions {
-  readonly ifAbsent: boolean;
-  readonly limits: Limits;
-}
-
 async function writeResource(
   location: ContentLocation,
   resource: NewResource,
-  { ifAbsent, limits }: WriteOptions,
+  { ifAbsent, limits }: { readonly ifAbsent: boolean; readonly limits: Limits },
 ): Promise<ResourceMeta> {
   const { uri, bytes } = checkResource(resource, limits.resourceBytes);
   const row = { ...toNewRow(resource, bytes.byteLength), uri, hash: await digestOf(bytes) };

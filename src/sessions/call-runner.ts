@@ -5,11 +5,11 @@
 import type { ClientResponse, OutgoingRequest, ClientRequester } from "../protocol/mcp-request.ts";
 import { UserError } from "../protocol/user-error.ts";
 import { notification, type JsonObject, type MessageId } from "../protocol/jsonrpc.ts";
-import type { NewCall } from "./call-store.ts";
+import type { NewCall, KnownQuestion } from "./call-store.ts";
 import { ReconnectingWebSocket } from "../streams/reconnecting-web-socket.ts";
 import { openSessionSocket, type SessionStub } from "./session-stub.ts";
 import { withRetries } from "../streams/with-retries.ts";
-import type { QuestionBatchResult, KnownQuestion, StoredRun } from "./stored-calls.ts";
+import type { QuestionBatchResult, StoredRun } from "./stored-calls.ts";
 import { CLOSE, type RunnerMessage } from "../streams/socket-messages.ts";
 
 export interface RunnerHost {

@@ -14,7 +14,7 @@ const MAX_EVENTS = 2000;
 /** The most that all calls of a session may store when another one is added. */
 const MAX_SESSION_CHARACTERS = 32_000_000;
 /** How long a finished call is kept, so that a client that reconnects can read the rest of its log. */
-export const FINISHED_CALL_RETENTION_MS = 600_000;
+const FINISHED_CALL_RETENTION_MS = 600_000;
 /** How long a cancellation of an unknown request is kept: it may arrive before the request that it cancels. */
 export const CANCELLATION_RETENTION_MS = 60_000;
 const MAX_CANCELLED = 1000;
@@ -41,6 +41,13 @@ export interface NewQuestion {
   readonly digest: string;
   /** The event that sends the question to the client. */
   readonly json: string;
+}
+
+export interface KnownQuestion {
+  readonly digest: string;
+  readonly id: string;
+  /** JSON of the client's response; null: there is none yet. */
+  readonly answer: string | null;
 }
 
 export interface StoredCall {
@@ -270,7 +277,7 @@ export class CallStore {
   }
 
   /** Every question of the call, with its answer if there is one. */
-  answers(call: string): readonly { readonly digest: string; readonly id: string; readonly answer: string | null }[] {
+  answers(call: string): KnownQuestion[] {
     return this.#sql
       .exec<{ digest: string; id: string; answer: string | null }>(
         "SELECT digest, id, answer FROM questions WHERE call = ?",

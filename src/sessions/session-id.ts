@@ -95,16 +95,11 @@ export async function createSessionId(
   return seal(owner.ring, purpose, JSON.stringify(sealed));
 }
 
-interface UnsealedSession {
-  readonly session: Session;
-  readonly ring: KeyRing;
-}
-
 /**
  * Ids that this isolate unsealed, oldest first. An id is unsealed again if the tenant's key ring changed.
  * Bound: MAX_UNSEALED ids of MAX_ID_CHARACTERS at most; the oldest is dropped.
  */
-const unsealedSessions = new Map<string, UnsealedSession>();
+const unsealedSessions = new Map<string, { readonly session: Session; readonly ring: KeyRing }>();
 
 /** undefined: not a session of this tenant, profile and principal, or an expired one. */
 export async function parseSessionId(owner: SessionOwner, id: string): Promise<Session | undefined> {

@@ -13,7 +13,7 @@ import { endedSessionStore, type EndedSessionMethods } from "../tenants/object/e
 import { statefulSessionStore, type SessionOwnership } from "../tenants/object/stateful-session-store.ts";
 import { namespaceOf } from "../tenants/directory/namespaces.ts";
 import { objectsIn } from "../tenants/directory/placement.ts";
-import { shardOf } from "../tenants/directory/shard.ts";
+import { shardOf } from "../tenants/directory/shards.ts";
 import { createRpcClient, type RpcClient } from "../tenants/object/store.ts";
 import type { TenantStub } from "../tenants/object/tenant-uid.ts";
 import { withTimeout } from "../tenants/cache/with-timeout.ts";

@@ -1,7 +1,14 @@
 // The stored calls of one session: their questions and messages, who runs them, and who views them. It stores and
 // forwards texts, and starts a run if a call has none. It knows no protocol logic.
 
-import { CallStore, MAX_QUESTIONS, type NewCall, type NewQuestion, type StoredCall } from "./call-store.ts";
+import {
+  CallStore,
+  MAX_QUESTIONS,
+  type KnownQuestion,
+  type NewCall,
+  type NewQuestion,
+  type StoredCall,
+} from "./call-store.ts";
 import { CLOSE, type ViewerMessage } from "../streams/socket-messages.ts";
 import { sendMessage, type Sockets } from "./session-sockets.ts";
 
@@ -19,13 +26,6 @@ export interface QuestionBatch {
   readonly attempt: number;
   readonly memos: string;
   readonly questions: readonly NewQuestion[];
-}
-
-export interface KnownQuestion {
-  readonly digest: string;
-  readonly id: string;
-  /** JSON of the client's response; null: there is none yet. */
-  readonly answer: string | null;
 }
 
 export type QuestionBatchResult =

@@ -3,9 +3,9 @@
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
 
 import { SYSTEM_CLOCK, type Clock } from "../mcp-client/clock.ts";
+import type { ListenFilter } from "../protocol/methods/subscriptions.ts";
 import type { ChangeLogName, Changes, ChangedSection } from "../tenants/object/changes.ts";
-import { backOff } from "./back-off.ts";
-import { ReconnectingWebSocket, type OpenedSocket } from "./reconnecting-web-socket.ts";
+import { backOff, ReconnectingWebSocket, type OpenedSocket } from "./reconnecting-web-socket.ts";
 import {
   maxVersions,
   mergePendingChanges,
@@ -29,14 +29,6 @@ const RECONNECT_SPREAD_MS = 4000;
 const ACCESS_CHECK_MS = 6000;
 /** The shortest interval between access checks of a stream without a hub. */
 const MIN_LEASE_MS = 250;
-
-export interface FeedFilter {
-  readonly tools: boolean;
-  readonly prompts: boolean;
-  readonly resources: boolean;
-  /** Maps a normalized URI to the client's spelling, which notifications repeat. */
-  readonly uris: ReadonlyMap<string, string>;
-}
 
 /** A digest of each list of definitions: equal digests mean equal lists. */
 export type Digests = Readonly<Record<ChangedSection, string>>;
@@ -63,7 +55,7 @@ export interface FeedHost {
    */
   getAccess(revision: number): Promise<StreamAccess | null>;
   /** The changes that the stream wants. Read again whenever the session's subscriptions changed. */
-  filter(): Promise<FeedFilter>;
+  filter(): Promise<ListenFilter>;
   /**
    * Sends one notification. `state`: where a stream that received it continues. The next notification waits for this
    * one.
@@ -99,7 +91,7 @@ export class ChangeFeed {
   readonly #clock: Clock;
   readonly #socket: ReconnectingWebSocket;
   #failures = 0;
-  #filter: FeedFilter | undefined;
+  #filter: ListenFilter | undefined;
   #state: FeedState | undefined;
   #pending: PendingChanges = createPendingChanges();
   /**
@@ -332,7 +324,7 @@ function hasChanged(
 }
 
 /** The updated URIs that the client subscribed to and may see, in the client's spelling. */
-function updatedIn(pending: PendingChanges, filter: FeedFilter, access: StreamAccess): string[] {
+function updatedIn(pending: PendingChanges, filter: ListenFilter, access: StreamAccess): string[] {
   const uris = pending.all ? [...filter.uris.keys()] : [...pending.updated];
   return uris.flatMap((uri) => (access.canSee(uri) ? (filter.uris.get(uri) ?? []) : []));
 }

@@ -16,7 +16,6 @@ export interface WaitUntilContext {
   waitUntil(work: Promise<unknown>): void;
 }
 
-/** The longest deadline. */
 export const MAX_DEADLINE_MS = 10_000;
 /** A wait that starts in the first half of a watch ends within it. A wait in the second half starts another watch. */
 const WATCH_MS = 2 * MAX_DEADLINE_MS;

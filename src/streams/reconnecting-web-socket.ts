@@ -2,14 +2,20 @@
 // for good.
 
 import { pause, SYSTEM_CLOCK, type Clock } from "../mcp-client/clock.ts";
-import { backOff } from "./back-off.ts";
 import { isFinalClose } from "./socket-messages.ts";
 
 /** The wait before the first attempt, in milliseconds (about), while the object starts again elsewhere. */
 const FIRST_RETRY_MS = 20;
 const MAX_FAILURES = 12;
+const FIRST_BACK_OFF_MS = 500;
+const MAX_BACK_OFF_MS = 8000;
 /** The code for `onEnd` if the object cannot be reached any more. */
 export const UNREACHABLE = 4500;
+
+/** Milliseconds: about twice as many after each failure. `failures`: the number before this one. */
+export function backOff(failures: number, { random }: Pick<Clock, "random">): number {
+  return Math.min(FIRST_BACK_OFF_MS * 2 ** failures, MAX_BACK_OFF_MS) * (0.5 + random());
+}
 
 export interface SocketHooks {
   onMessage(message: unknown): void;

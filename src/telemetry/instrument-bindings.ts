@@ -29,10 +29,8 @@ function isObjectNamespace(value: unknown): boolean {
   return /^(?:Loopback)?DurableObjectNamespace$/.test(String(constructorFunction?.name));
 }
 
-type Observe = (method: string, returned: unknown) => unknown;
-
 /** Wraps every function of the target and reports its result. Other members are unchanged. */
-function observeMethods(target: unknown, observe: Observe): object {
+function observeMethods(target: unknown, observe: (method: string, returned: unknown) => unknown): object {
   return new Proxy(target as object, {
     get: (_target, member) => {
       const value: unknown = Reflect.get(target as object, member);

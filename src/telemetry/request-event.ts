@@ -122,7 +122,7 @@ export const DOUBLES = [
   "messages",
   "errors",
 ] as const satisfies readonly (keyof RequestEvent)[];
-export const COUNTER_COLUMNS = [
+const COUNTER_COLUMNS = [
   "requests",
   "policyCacheHits",
   "policyFetches",
@@ -134,7 +134,7 @@ export const COUNTER_COLUMNS = [
   "errorsDropped",
 ] as const satisfies readonly (keyof Counts)[];
 
-export const GAUGE_COLUMNS = ["openStreams", "backlog"] as const satisfies readonly (keyof Gauges)[];
+const GAUGE_COLUMNS = ["openStreams", "backlog"] as const satisfies readonly (keyof Gauges)[];
 
 export function dataPointOf(event: RequestEvent): DataPoint {
   return {

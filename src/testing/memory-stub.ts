@@ -4,7 +4,7 @@
 import type { Announcement } from "../handlers/publish-changes.ts";
 import type { StoredResult } from "../gateway/budget/result-store.ts";
 import type { TenantStub } from "../tenants/object/tenant-uid.ts";
-import type { TestRecorder } from "./test-recorder.ts";
+import type { TestRecorder } from "./test-run.ts";
 
 export function createMemoryStub(recorder: Pick<TestRecorder, "announcements" | "addEffect">): TenantStub {
   const claims = new Map<string, string | null>();

@@ -22,8 +22,7 @@ import { createRpcClient } from "../tenants/object/store.ts";
 import { createManagedTenant } from "../tenants/document/tenant-definition.ts";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
 import { createMemoryStore } from "./memory-store.ts";
-import { TestRecorder } from "./test-recorder.ts";
-import type { TestQuestion, TestLink } from "./test-run.ts";
+import { TestRecorder, type TestQuestion, type TestLink } from "./test-run.ts";
 import { createMemoryStub } from "./memory-stub.ts";
 
 /**

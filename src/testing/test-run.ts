@@ -1,3 +1,4 @@
+import type { ClientProgress } from "../handlers/sampling.ts";
 import type { Announcement } from "../handlers/publish-changes.ts";
 import type { ResourceStore } from "../handlers/resource-store.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
@@ -52,7 +53,7 @@ export interface TestRun {
    * `error` is set, because there is no result then.
    */
   readonly isError: boolean;
-  readonly progress: readonly { readonly progress: number; readonly total?: number; readonly message?: string }[];
+  readonly progress: readonly ClientProgress[];
   readonly logs: readonly TestLogLine[];
   readonly links: readonly TestLink[];
   /** The questions that the handler asked, in order. Each is listed once, however often the handler ran. */
@@ -70,4 +71,19 @@ export interface TestRun {
   readonly repeated: readonly string[];
   /** The tenant's stored resources after the run. */
   readonly resources: ResourceStore;
+}
+
+/** Records a handler's effects during one run, with the round in which each happened. */
+export class TestRecorder {
+  round = 1;
+  readonly effects: TestEffect[] = [];
+  readonly links: TestLink[] = [];
+  readonly questions: TestQuestion[] = [];
+  readonly announcements: Announcement[] = [];
+  readonly errors: unknown[] = [];
+  readonly pending: Promise<unknown>[] = [];
+
+  addEffect(what: string): void {
+    this.effects.push({ what, round: this.round });
+  }
 }

@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import type { Infer, Problem } from "../../src/admin/contract.ts";
-import { jsonSchemaOf } from "../../src/admin/contract-json-schema.ts";
+import { jsonSchemaOf } from "../../src/admin/schema-parts.ts";
 import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
 import { ROUTES } from "../../src/admin/routes/all-routes.ts";
 import { ask, newTenant, rules, send } from "../support/workerd/admin.ts";

@@ -4,7 +4,7 @@ import { defineTool } from "../../src/handlers/tool.ts";
 import { createView, type ViewOptions, type View } from "../../src/catalog/view.ts";
 import { createTenantCatalog } from "../../src/catalog/tenant-catalog.ts";
 import { isFailure } from "../../src/protocol/methods/params.ts";
-import type { ServedTool, Source } from "../../src/protocol/source.ts";
+import type { SourceTool, Source } from "../../src/protocol/source.ts";
 import type { DeprecatedName } from "../../src/tenants/object/policy-records.ts";
 import { createManagedTenant } from "../../src/tenants/document/tenant-definition.ts";
 import type { ProfileDocument } from "../../src/tenants/document/tenant-document.ts";
@@ -15,7 +15,7 @@ const LISTED = "up__a_b-01234567";
 
 const toolCalled = (name: string) => defineTool({ name, handler: () => name });
 
-function changed(): ServedTool<RequestScope> {
+function changed(): SourceTool<RequestScope> {
   const tool = toolCalled("x");
   return { ...tool, name: NAME, listedName: LISTED, wire: { ...tool.wire, name: LISTED } };
 }

@@ -6,7 +6,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { NotificationFilter } from "../../src/protocol/source.ts";
 import type { Source } from "../../src/protocol/source.ts";
-import { createWorker, defineTool, type ServedTool } from "../../src/tenantry.ts";
+import { createWorker, defineTool, type SourceTool } from "../../src/tenantry.ts";
 import { policyStore } from "../../src/tenants/object/policy-store.ts";
 import type { DeprecatedName } from "../../src/tenants/object/policy-records.ts";
 import { createRpcClient } from "../../src/tenants/object/store.ts";
@@ -17,7 +17,7 @@ import { freshTenant } from "../support/workerd/tenant.ts";
 
 const requests: string[] = [];
 
-const shout: ServedTool = {
+const shout: SourceTool = {
   name: "shout",
   wire: { name: "shout", description: "Says it louder.", inputSchema: { type: "object" } },
   paramHeaders: [],

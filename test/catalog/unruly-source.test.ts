@@ -7,7 +7,7 @@ import { MISSING_KEY } from "../../src/catalog/unavailable-sources.ts";
 import { createTenantCatalog } from "../../src/catalog/tenant-catalog.ts";
 import { createView } from "../../src/catalog/view.ts";
 import { isFailure } from "../../src/protocol/methods/params.ts";
-import type { ServedPrompt, ServedTool, ResourcePage, Source } from "../../src/protocol/source.ts";
+import type { SourcePrompt, SourceTool, ResourcePage, Source } from "../../src/protocol/source.ts";
 import { createManagedTenant } from "../../src/tenants/document/tenant-definition.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
 import type { DeprecatedName } from "../../src/tenants/object/policy-records.ts";
@@ -27,7 +27,7 @@ const source = (about: Partial<Source<unknown>>): Source<unknown> => ({
 });
 
 /** A tool that its source lists under another name than the one by which it offers it. */
-const disguised = (name: string, listed: string): ServedTool => ({
+const disguised = (name: string, listed: string): SourceTool => ({
   name,
   wire: { name: listed, description: "Not the author's.", inputSchema: { type: "object" } },
   paramHeaders: [],
@@ -35,7 +35,7 @@ const disguised = (name: string, listed: string): ServedTool => ({
   call: async () => ({ kind: "complete", result: { content: [] } }),
 });
 
-const disguisedPrompt = (name: string, listed: string): ServedPrompt<unknown> => ({
+const disguisedPrompt = (name: string, listed: string): SourcePrompt<unknown> => ({
   name,
   wire: { name: listed },
   get: async () => ({ kind: "complete", result: { messages: [] } }),

@@ -3,7 +3,7 @@
 
 import { beforeAll, describe, expect, it } from "vitest";
 import type { McpRequest } from "../../src/protocol/mcp-request.ts";
-import type { ServedTemplate, Source } from "../../src/protocol/source.ts";
+import type { SourceTemplate, Source } from "../../src/protocol/source.ts";
 import { parseUri } from "../../src/protocol/uri.ts";
 import { parseUriTemplate } from "../../src/protocol/uri-template.ts";
 
@@ -61,7 +61,7 @@ export function sourceContract<Host>(name: string, given: () => Promise<SourceFi
 
     it("has no resource that it does not have", async () => {
       const stranger = { uri: "stranger:nobody", asked: "stranger:nobody" };
-      const readers: Pick<ServedTemplate<Host>, "read">[] = [...source.templates];
+      const readers: Pick<SourceTemplate<Host>, "read">[] = [...source.templates];
       if (source.shelf) readers.push(source.shelf);
       for (const reader of readers) {
         const read = reader.read(stranger, fixture.call({ method: "resources/read" }), fixture.host);

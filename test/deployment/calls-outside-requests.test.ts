@@ -17,7 +17,7 @@ import {
   defineResource,
   defineTool,
   TenantError,
-  type CalledTool,
+  type ToolResult,
   type CallEvent,
   type Env,
 } from "../../src/tenantry.ts";
@@ -105,7 +105,7 @@ const ERAS = [
   ["2026", "2026-07-28"],
 ] as const;
 
-const textIn = ([first]: CalledTool["content"]) => (first?.type === "text" ? first.text : "");
+const textIn = ([first]: ToolResult["content"]) => (first?.type === "text" ? first.text : "");
 
 async function refused(doing: Promise<unknown>): Promise<TenantError> {
   const error: unknown = await doing.then(

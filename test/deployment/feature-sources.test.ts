@@ -5,7 +5,7 @@ import { env, exports } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { BuiltInFeature } from "../../src/deployment/deployment.ts";
 import { createLeasedSections, sectionPlace } from "../../src/deployment/leased-sections.ts";
-import { createWorker, type Env, type ServedTool } from "../../src/tenantry.ts";
+import { createWorker, type Env, type SourceTool } from "../../src/tenantry.ts";
 import { policyStore } from "../../src/tenants/object/policy-store.ts";
 import { sectionsIn } from "../../src/tenants/object/section-hash-store.ts";
 import { sectionKey, sectionStore } from "../../src/tenants/object/section-store.ts";
@@ -22,7 +22,7 @@ afterEach(() => {
 
 /** One tool for each line of the section `shelf`. */
 function linesFeature(): BuiltInFeature {
-  const tool = (name: string): ServedTool => ({
+  const tool = (name: string): SourceTool => ({
     name,
     wire: { name, inputSchema: { type: "object" } },
     paramHeaders: [],

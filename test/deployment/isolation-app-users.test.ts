@@ -8,7 +8,7 @@ import { admin, createWorker, defineTool, links, type AppUser, type Env } from "
 import { policyStore } from "../../src/tenants/object/policy-store.ts";
 import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { DEFAULT_PLACEMENT } from "../../src/tenants/directory/placement.ts";
-import { stubOf } from "../../src/tenants/directory/tenant-stub.ts";
+import { tenantStubOf } from "../../src/tenants/directory/tenant-stubs.ts";
 import { ANY_UID } from "../../src/tenants/object/tenant-uid.ts";
 import { ROOT } from "../support/workerd/admin.ts";
 import { readerOf } from "../support/workerd/served-tenant.ts";
@@ -162,7 +162,7 @@ async function everywhere(
 }
 
 const policyOf = (tenant: string) =>
-  createRpcClient(stubOf(bindings, { id: tenant, placement: DEFAULT_PLACEMENT, uid: ANY_UID }), policyStore);
+  createRpcClient(tenantStubOf(bindings, { id: tenant, placement: DEFAULT_PLACEMENT, uid: ANY_UID }), policyStore);
 
 beforeAll(async () => {
   for (const tenant of TENANTS) {

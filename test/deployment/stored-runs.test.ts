@@ -3,12 +3,12 @@
 import { listDurableObjectIds, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { createWorker, defineTool, type AppUser, type Feature, type ServedTool } from "../../src/tenantry.ts";
+import { createWorker, defineTool, type AppUser, type Feature, type SourceTool } from "../../src/tenantry.ts";
 import { ANY_UID } from "../../src/tenants/object/tenant-uid.ts";
 import { policyStore } from "../../src/tenants/object/policy-store.ts";
 import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { DEFAULT_PLACEMENT } from "../../src/tenants/directory/placement.ts";
-import { stubOf } from "../../src/tenants/directory/tenant-stub.ts";
+import { tenantStubOf } from "../../src/tenants/directory/tenant-stubs.ts";
 import { evictPolicy } from "../../src/tenants/cache/policy-cache.ts";
 import { authorityAway, readerOf, sendTo, servedTenant, sessionAt } from "../support/workerd/served-tenant.ts";
 import { freshSession, later, newCall, recordOf, rowsIn } from "../support/workerd/session.ts";
@@ -120,7 +120,7 @@ describe("a stored call of a tenant while the author's function fails", () => {
     names += 1;
     const tenant = `told-${names}`;
     const created = await createRpcClient(
-      stubOf(env, { id: tenant, uid: ANY_UID, placement: DEFAULT_PLACEMENT }),
+      tenantStubOf(env, { id: tenant, uid: ANY_UID, placement: DEFAULT_PLACEMENT }),
       policyStore,
     ).tenantUid(true);
     const about = { mount: MOUNT, tenant, created, call };
@@ -165,7 +165,7 @@ describe("a stored call of a tenant while the author's function fails", () => {
 /** Pays once, after it asked. Its calls may not run twice. */
 function payFeature() {
   let runs = 0;
-  const pay: ServedTool = {
+  const pay: SourceTool = {
     name: "pay",
     wire: { name: "pay", inputSchema: { type: "object" } },
     paramHeaders: [],

@@ -289,7 +289,7 @@ describe("docs/features.md", () => {
     const [source = "", byHand = ""] = await blocksOf("features.md");
     const replaced = source
       .replace(/^let asked.*?^\}\);$/ms, byHand.replace(/^import .*\n/, "").replace("export const", "const"))
-      .replace("defineTool, type Feature", "type Feature, type ServedTool");
+      .replace("defineTool, type Feature", "type Feature, type SourceTool");
     const origin = await started(replaced);
     const client = await mcpClient("2026-07-28", `${origin}/mcp/acme`);
     const ask = async (by: unknown) =>

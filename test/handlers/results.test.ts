@@ -3,13 +3,12 @@ import { promptResult, toolResult } from "../../src/handlers/results.ts";
 import { resourceContents } from "../../src/handlers/resource-contents.ts";
 import { compileSchema } from "../../src/handlers/schema.ts";
 import type { PromptReturn } from "../../src/handlers/results.ts";
-import type { ToolReturn } from "../../src/handlers/checked-return.ts";
 
 const text = (value: string) => ({ type: "text", text: value }) as const;
 
 describe("toolResult", () => {
   const image = { type: "image", data: "AA==", mimeType: "image/png" } as const;
-  const whole: [string, ToolReturn, unknown][] = [
+  const whole: [string, unknown, unknown][] = [
     ["a text", "hi", { content: [text("hi")] }],
     ["an empty text", "", { content: [text("")] }],
     ["one block", image, { content: [image] }],
@@ -66,7 +65,7 @@ describe("toolResult", () => {
   });
 
   it("drops members that are no part of a result", async () => {
-    const returned = { content: "x", secret: "internal" } as ToolReturn;
+    const returned = { content: "x", secret: "internal" };
     expect(await toolResult(returned, undefined)).toEqual({ result: { content: [text("x")] } });
   });
 
@@ -91,7 +90,7 @@ describe("toolResult", () => {
     ["content that is no content", { content: 7 }, "a content block is an object with a type"],
   ];
   it.each(broken)("refuses %s", async (_what, returned, why) => {
-    expect(await toolResult(returned as ToolReturn, undefined)).toEqual({ broken: expect.stringMatching(why) });
+    expect(await toolResult(returned, undefined)).toEqual({ broken: expect.stringMatching(why) });
   });
 
   describe("with an output schema", () => {

@@ -4,7 +4,6 @@ import type { CallContext } from "../../src/handlers/call-context.ts";
 import type { RequestScope, Hooks } from "../../src/handlers/request-scope.ts";
 import { toolResult } from "../../src/handlers/results.ts";
 import { CALL_LIFETIME_MS } from "../../src/handlers/request-state.ts";
-import type { ToolReturn } from "../../src/handlers/checked-return.ts";
 import { AppError } from "../../src/protocol/app-error.ts";
 import type { McpRequest } from "../../src/protocol/mcp-request.ts";
 import type { CallOutcome } from "../../src/protocol/call-outcome.ts";
@@ -12,7 +11,7 @@ import { REVISION_FEATURES } from "../../src/protocol/revisions.ts";
 import { callOf, requestScopeOf, RecordingSink } from "../support/workerd/calls.ts";
 import { freshTenant, rowsOf } from "../support/workerd/tenant.ts";
 
-type Work = (ctx: CallContext) => ToolReturn | Promise<ToolReturn>;
+type Work = (ctx: CallContext) => unknown;
 
 interface About {
   readonly call?: Partial<McpRequest>;
@@ -23,7 +22,7 @@ interface About {
 const PARAMS = { name: "tool", arguments: {} };
 
 function run(work: Work, { call, host: requestScope, timeoutMs = 60_000 }: About = {}): Promise<CallOutcome> {
-  const handling: RunnableHandler<ToolReturn> = {
+  const handling: RunnableHandler<unknown> = {
     name: "tool",
     timeoutMs,
     handler: work,
@@ -65,7 +64,7 @@ describe("an outcome", () => {
     for (const structuredContent of [loop, { n: 1n }]) {
       expect(textOf(await run(() => ({ structuredContent })))).toMatchObject({ isError: true });
     }
-    expect(textOf(await run(() => 7 as never))).toMatchObject({ isError: true });
+    expect(textOf(await run(() => 7))).toMatchObject({ isError: true });
   });
 
   it("names the time limit, and aborts the handler's signal", async () => {
@@ -129,7 +128,7 @@ describe("a call that asks", () => {
 
   /** A call and its continuation, on one tenant with its authority. */
   async function step(work: Work, params: Record<string, unknown> = {}) {
-    const handling: RunnableHandler<ToolReturn> = {
+    const handling: RunnableHandler<unknown> = {
       name: "tool",
       timeoutMs: 60_000,
       handler: work,

@@ -1,11 +1,10 @@
-// What a fault says: whether the request may have run, whether to try later and when, and one sentence without secrets.
+// What a fault says: whether to try later and when, and one sentence without secrets.
 
 import { describe, expect, test } from "vitest";
 import {
   describeFault,
   isTransientFault,
   McpFault,
-  mayHaveRun,
   retryAfterMs,
   httpStatusOf,
   type Fault,
@@ -22,139 +21,117 @@ function error(code: number, message = "No"): ResponseMessage {
 
 const FAULTS: readonly {
   readonly fault: Fault;
-  readonly mayRun: boolean;
   readonly passes: boolean;
   readonly says: string;
 }[] = [
-  { fault: { kind: "cancelled", sent: "no" }, mayRun: false, passes: false, says: "cancelled" },
-  { fault: { kind: "cancelled", sent: "perhaps" }, mayRun: true, passes: false, says: "cancelled" },
-  { fault: { kind: "unreachable", code: "ENOTFOUND", sent: "no" }, mayRun: false, passes: true, says: "ENOTFOUND" },
+  { fault: { kind: "cancelled", sent: "no" }, passes: false, says: "cancelled" },
+  { fault: { kind: "cancelled", sent: "perhaps" }, passes: false, says: "cancelled" },
+  { fault: { kind: "unreachable", code: "ENOTFOUND", sent: "no" }, passes: true, says: "ENOTFOUND" },
   {
     fault: { kind: "lost", stage: "headers", code: "ECONNRESET", sent: "perhaps" },
-    mayRun: true,
     passes: true,
     says: "before an answer (ECONNRESET)",
   },
   {
     fault: { kind: "lost", stage: "body", code: undefined, sent: "yes" },
-    mayRun: true,
     passes: true,
     says: "within the answer",
   },
   {
     fault: { kind: "timeout", stage: "headers", afterMs: 5, sent: "perhaps" },
-    mayRun: true,
     passes: true,
     says: "no answer began within 5 ms",
   },
   {
     fault: { kind: "timeout", stage: "silence", afterMs: 5, sent: "yes" },
-    mayRun: true,
     passes: true,
     says: "paused for more than 5 ms",
   },
-  { fault: { kind: "timeout", stage: "total", afterMs: 5, sent: "yes" }, mayRun: true, passes: true, says: "complete" },
+  { fault: { kind: "timeout", stage: "total", afterMs: 5, sent: "yes" }, passes: true, says: "complete" },
   {
     fault: { kind: "tooLarge", what: "message", limitBytes: 9, sent: "yes" },
-    mayRun: true,
     passes: false,
     says: "a message is longer than 9 bytes",
   },
   {
     fault: { kind: "tooLarge", what: "message", limitContainers: 9, sent: "yes" },
-    mayRun: true,
     passes: false,
     says: "a message has more than 9 objects and lists",
   },
   {
     fault: { kind: "tooLarge", what: "stream", limitLines: 9, sent: "yes" },
-    mayRun: true,
     passes: false,
     says: "a stream has more than 9 lines",
   },
   {
     fault: { kind: "redirect", http: http(307), location: "https://x.example/?secret", sent: "yes" },
-    mayRun: false,
     passes: false,
     says: "another URL (307)",
   },
   ...[401, 405].map((status) => ({
     fault: { kind: "status", http: http(status), sent: "yes" } as const,
-    mayRun: false,
     passes: false,
     says: `answered ${status} (no content type)`,
   })),
-  { fault: { kind: "status", http: http(429), sent: "yes" }, mayRun: false, passes: true, says: "429" },
+  { fault: { kind: "status", http: http(429), sent: "yes" }, passes: true, says: "429" },
   ...[400, 404].map((status) => ({
     fault: { kind: "status", http: http(status), sent: "yes" } as const,
-    mayRun: true,
     passes: false,
     says: String(status),
   })),
   ...[500, 503].map((status) => ({
     fault: { kind: "status", http: http(status), sent: "yes" } as const,
-    mayRun: true,
     passes: true,
     says: String(status),
   })),
   {
     fault: { kind: "notMcp", http: http(200, { contentType: "text/html" }), sent: "yes" },
-    mayRun: true,
     passes: false,
     says: "200 (text/html), not MCP",
   },
   {
     fault: { kind: "refused", http: http(200), error: error(-32602, "Unknown tool: x"), sent: "yes" },
-    mayRun: true,
     passes: false,
     says: "Unknown tool: x (-32602)",
   },
   ...[-32020, -32021, -32022].map((code) => ({
     fault: { kind: "refused", http: http(400), error: error(code), sent: "yes" } as const,
-    mayRun: false,
     passes: false,
     says: `No (${code})`,
   })),
   // With a success, the same number is what some tool of an older server says.
   {
     fault: { kind: "refused", http: http(200), error: error(-32020, ""), sent: "yes" },
-    mayRun: true,
     passes: false,
     says: "refused without a word (-32020)",
   },
   {
     fault: { kind: "refused", http: http(401), error: error(-32600), sent: "yes" },
-    mayRun: false,
     passes: false,
     says: "No",
   },
   {
     fault: { kind: "refused", http: http(503), error: error(-32603), sent: "yes" },
-    mayRun: true,
     passes: true,
     says: "No",
   },
   {
     fault: { kind: "sessionGone", http: http(404), error: undefined, sent: "yes" },
-    mayRun: false,
     passes: false,
     says: "does not know the session",
   },
   {
     fault: { kind: "unanswered", http: http(200), sent: "yes" },
-    mayRun: true,
     passes: false,
     says: "without a response",
   },
   {
     fault: { kind: "unresumable", lastFault: { kind: "status", http: http(405), sent: "yes" }, sent: "yes" },
-    mayRun: true,
     passes: false,
     says: "cannot be resumed: the server answered 405",
   },
   {
     fault: { kind: "violation", rule: "wrongId", detail: "another id", sent: "yes" },
-    mayRun: true,
     passes: false,
     says: "(wrongId): another id",
   },
@@ -166,17 +143,13 @@ test("a description is short, however much the server has to say", () => {
   expect(describeFault(fault).length).toBeLessThanOrEqual(500);
 });
 
-test.each(FAULTS)(
-  "$fault.kind, sent: $fault.sent, may have run: $mayRun; later: $passes",
-  ({ fault, mayRun, passes, says }) => {
-    expect(mayHaveRun(fault)).toBe(mayRun);
-    expect(isTransientFault(fault)).toBe(passes);
-    expect(describeFault(fault)).toContain(says);
-    expect(describeFault(fault)).not.toContain("secret");
-    expect(new McpFault(fault).message).toBe(describeFault(fault));
-    expect(httpStatusOf(fault)).toBe("http" in fault ? fault.http.status : undefined);
-  },
-);
+test.each(FAULTS)("$fault.kind, sent: $fault.sent; later: $passes", ({ fault, passes, says }) => {
+  expect(isTransientFault(fault)).toBe(passes);
+  expect(describeFault(fault)).toContain(says);
+  expect(describeFault(fault)).not.toContain("secret");
+  expect(new McpFault(fault).message).toBe(describeFault(fault));
+  expect(httpStatusOf(fault)).toBe("http" in fault ? fault.http.status : undefined);
+});
 
 describe("the time after which a server wants to be asked again", () => {
   const NOW = Date.UTC(2026, 10, 22, 12, 0, 0);

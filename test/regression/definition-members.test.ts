@@ -2,7 +2,7 @@
 // writes in any member of a definition, the definition is left out, or the list is one that every revision allows.
 
 import { expect, test } from "vitest";
-import { findDefinitionError } from "../../src/gateway/check-definition.ts";
+import { findDefinitionError } from "../../src/gateway/upstream-definition.ts";
 import type { ListedKind } from "../../src/protocol/definition.ts";
 import { collectParamHeaders } from "../../src/protocol/headers.ts";
 import { isObject, type JsonObject } from "../../src/protocol/jsonrpc.ts";
@@ -67,7 +67,8 @@ function handlersWith(kind: ListedKind, wire: JsonObject): FakeRequestHandlers {
       const headers = collectParamHeaders(wire["inputSchema"] as JsonObject);
       const paramHeaders = "broken" in headers ? [] : headers;
       const inputSchema = wire["inputSchema"] as JsonObject;
-      return new FakeRequestHandlers({ tools: [{ wire: { ...named, inputSchema }, paramHeaders, repeatable: false }] });
+      const target = { wire: { ...named, inputSchema }, paramHeaders, repeatable: false };
+      return new FakeRequestHandlers({ tools: [{ wire: target.wire, target }] });
     }
     case "prompts":
       return new FakeRequestHandlers({ prompts: [{ wire: named }] });

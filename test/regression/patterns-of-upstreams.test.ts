@@ -2,7 +2,7 @@
 // many classes of letters took a second for each megabyte to read.
 
 import { expect, onTestFinished, test } from "vitest";
-import { findDefinitionError } from "../../src/gateway/check-definition.ts";
+import { findDefinitionError } from "../../src/gateway/upstream-definition.ts";
 
 const faultOf = (inputSchema: object) => findDefinitionError("tools", { name: "look", inputSchema });
 const OTHERS = "(?i)x(";

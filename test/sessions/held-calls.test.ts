@@ -16,7 +16,7 @@ import { REVISION_FEATURES } from "../../src/protocol/revisions.ts";
 import { failure } from "../../src/protocol/errors.ts";
 import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
 import { isFailure } from "../../src/protocol/methods/params.ts";
-import type { ServedTool, Source } from "../../src/protocol/source.ts";
+import type { SourceTool, Source } from "../../src/protocol/source.ts";
 import { defineTenants } from "../../src/tenants/document/tenant-definition.ts";
 import { toolOf } from "../support/fake-request-handlers.ts";
 
@@ -39,8 +39,8 @@ async function held(run: (call: McpRequest) => Promise<never> | Promise<{ kind: 
   const lost: number[] = [];
   const work: Promise<unknown>[] = [];
   const events = new EventStream({ keepaliveMs: 20_000, hasMaxAge: false, clientAddress: "", onDisconnect: () => {} });
-  const long: ServedTool<RequestScope> = {
-    ...toolOf("long"),
+  const long: SourceTool<RequestScope> = {
+    ...toolOf("long").target,
     name: "long",
     call: (_args, call) => {
       calls.push(call);

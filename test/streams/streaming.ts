@@ -1,6 +1,7 @@
 // A notification stream on a real hub and a real authority, with everything about it that a test may change while it is
 // open, hold up and read.
 
+import type { ListenFilter } from "../../src/protocol/methods/subscriptions.ts";
 import { exports } from "cloudflare:workers";
 import { SYSTEM_CLOCK } from "../../src/mcp-client/clock.ts";
 import {
@@ -8,7 +9,6 @@ import {
   type Digests,
   type FeedHost,
   type FeedState,
-  type FeedFilter,
   type StreamAccess,
 } from "../../src/streams/change-feed.ts";
 import { openSocket } from "../../src/streams/reconnecting-web-socket.ts";
@@ -24,7 +24,7 @@ export const accessOf = (digests: Partial<Digests> = {}, hidden: readonly string
   leaseMs: 5000,
   canSee: (uri) => !hidden.includes(uri),
 });
-export const filterOf = (...uris: readonly string[]): FeedFilter => ({
+export const filterOf = (...uris: readonly string[]): ListenFilter => ({
   tools: true,
   prompts: true,
   resources: true,
@@ -34,7 +34,7 @@ export const NEVER = { definitions: 0, content: 0 };
 export const LIST = (section: keyof Digests) => `${section}/list_changed`;
 
 /** A stream with everything about it that a test may change while it is open. */
-export function streaming(about: { filter?: FeedFilter; listener?: Partial<Listener>; deaf?: boolean } = {}) {
+export function streaming(about: { filter?: ListenFilter; listener?: Partial<Listener>; deaf?: boolean } = {}) {
   const tenant = freshTenant();
   const definitions = createChangeClient(tenant.stub);
   const changes = createChangeClient(tenant.content);

@@ -28,7 +28,7 @@ export const TOKEN = "fake-owner-token";
 const CREATED = "2026-11-21T10:00:00.000Z";
 
 interface Resource {
-  readonly about: Infer<typeof contract.ResourceAbout>;
+  readonly about: Infer<typeof contract.ResourceShape>;
   readonly body: Buffer;
 }
 

@@ -15,6 +15,7 @@ import type {
   ServerInfo,
   TemplateDefinition,
   ToolDefinition,
+  ViewItem,
 } from "../../src/protocol/definition.ts";
 import type { CacheHint, CallOutcome, InvalidArguments } from "../../src/protocol/call-outcome.ts";
 import type { CompletionQuery, ResourceRef } from "../../src/protocol/source.ts";
@@ -36,7 +37,7 @@ export class FakeRequestHandlers implements RequestHandlers {
   readonly cache: CacheHint = { ttlMs: 5000, cacheScope: "public" };
   readonly meta: JsonObject | undefined = undefined;
   readonly extensions: JsonObject | undefined = undefined;
-  readonly tools: readonly ToolDefinition[] = [];
+  readonly tools: readonly ViewItem<ToolDefinition>[] = [];
   readonly prompts: readonly PromptDefinition[] = [];
   readonly templates: readonly TemplateDefinition[] = [];
   readonly requests: RecordedCall[] = [];
@@ -57,10 +58,10 @@ export class FakeRequestHandlers implements RequestHandlers {
   }
 
   tool(name: string): CallableTool | undefined {
-    const definition = this.tools.find((tool) => tool.wire.name === name);
+    const tool = this.tools.find(({ wire }) => wire.name === name);
     return (
-      definition && {
-        definition,
+      tool && {
+        definition: tool.target,
         call: async (args, call) => {
           this.requests.push(["callTool", name, args]);
           return this.onTool(call);
@@ -98,8 +99,13 @@ export class FakeRequestHandlers implements RequestHandlers {
   }
 }
 
-export function toolOf(name: string, more: JsonObject = {}, paramHeaders: readonly ParamHeader[] = []): ToolDefinition {
-  return { wire: { name, inputSchema: { type: "object" }, ...more }, paramHeaders, repeatable: true };
+export function toolOf(
+  name: string,
+  more: JsonObject = {},
+  paramHeaders: readonly ParamHeader[] = [],
+): ViewItem<ToolDefinition> {
+  const wire = { name, inputSchema: { type: "object" }, ...more };
+  return { wire, target: { wire, paramHeaders, repeatable: true } };
 }
 
 export function promptOf(name: string, more: JsonObject = {}): PromptDefinition {

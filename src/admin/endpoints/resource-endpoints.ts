@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { Audience, ResourceAbout, Timestamp, pageShapeOf } from "../contract.ts";
+import { Audience, ResourceShape, Timestamp, pageShapeOf } from "../contract.ts";
 import { BooleanParam, PageQuery, ROLES, TenantParams, defineEndpoints } from "../endpoint.ts";
 import { Uri, list, object, textUpTo, typeError } from "../schema-parts.ts";
 
@@ -24,7 +24,7 @@ export const RESOURCE_ENDPOINTS = defineEndpoints({
     roles: ROLES.tenantRead,
     params: TenantParams,
     query: object(PageQuery, { prefix: textUpTo(2048) }),
-    replies: [{ status: 200, schema: pageShapeOf(ResourceAbout), about: "Resources, by URI" }],
+    replies: [{ status: 200, schema: pageShapeOf(ResourceShape), about: "Resources, by URI" }],
   },
   "GET /tenants/{id}/resources/content": {
     summary: "Get a resource's body",
@@ -45,8 +45,8 @@ export const RESOURCE_ENDPOINTS = defineEndpoints({
     body: "stream",
     conditions: ["If-Match", "If-None-Match"],
     replies: [
-      { status: 200, schema: ResourceAbout, about: "Written, or as it was already" },
-      { status: 201, schema: ResourceAbout, about: "Made" },
+      { status: 200, schema: ResourceShape, about: "Written, or as it was already" },
+      { status: 201, schema: ResourceShape, about: "Made" },
     ],
   },
   "DELETE /tenants/{id}/resources/content": {

@@ -4,7 +4,7 @@
 import { recordAudit } from "../../tenants/object/audit-log.ts";
 import type { Actor } from "../../tenants/object/policy-records.ts";
 import type { StoreHost } from "../../tenants/object/store.ts";
-import type { Change } from "../../tenants/document/tenant-document.ts";
+import type { Change, FieldRule } from "../../tenants/document/tenant-document.ts";
 import { logError } from "../../telemetry/error-line.ts";
 import { DUE_NOW, insertRollout, retryAt, type SqlRow } from "./rollout-rows.ts";
 
@@ -23,11 +23,6 @@ export interface BasePage {
   readonly after: string | null;
 }
 
-export interface RolloutFieldError {
-  readonly field: string;
-  readonly rule: string;
-}
-
 /** The outcome for one tenant. A refusal is final, and the tenant keeps the old base. */
 export type BaseOutcome =
   | { readonly tenant: string; readonly state: "done"; readonly changes: readonly Change[] }
@@ -35,7 +30,7 @@ export type BaseOutcome =
       readonly tenant: string;
       readonly state: "refused";
       readonly error: string;
-      readonly errors: readonly RolloutFieldError[];
+      readonly errors: readonly FieldRule[];
     }
   | { readonly tenant: string; readonly state: "unreached" };
 
@@ -209,7 +204,7 @@ export interface RolloutOutcomes {
   readonly refused: readonly {
     readonly tenant: string;
     readonly error: string;
-    readonly errors: readonly RolloutFieldError[];
+    readonly errors: readonly FieldRule[];
   }[];
   readonly changes: readonly { readonly tenant: string; readonly changes: readonly Change[] }[];
 }
@@ -229,7 +224,7 @@ export function getOutcomes(sql: SqlStorage, version: number): RolloutOutcomes {
     refused: rows("refused").map(({ tenant, error, detail }) => ({
       tenant,
       error: error ?? "",
-      errors: JSON.parse(detail ?? "[]") as RolloutFieldError[],
+      errors: JSON.parse(detail ?? "[]") as FieldRule[],
     })),
     changes: rows("done").map(({ tenant, detail }) => ({ tenant, changes: JSON.parse(detail ?? "[]") as Change[] })),
   };

@@ -8,7 +8,7 @@ import { isUnknownTenant, ANY_UID } from "../../tenants/object/tenant-uid.ts";
 import { policyStore } from "../../tenants/object/policy-store.ts";
 import { createRpcClient, type StoreHost } from "../../tenants/object/store.ts";
 import { allShards } from "../../tenants/directory/directory-stub.ts";
-import { stubOf } from "../../tenants/directory/tenant-stub.ts";
+import { tenantStubOf } from "../../tenants/directory/tenant-stubs.ts";
 import { retryIfIdempotent } from "../../tenants/cache/retry-if-idempotent.ts";
 import { withTimeout } from "../../tenants/cache/with-timeout.ts";
 import { readBlockList, nextVersion, retryAt, type TenantLocation, type SqlRow } from "./rollout-rows.ts";
@@ -228,7 +228,7 @@ type Policy = ReturnType<typeof policyOf>;
 
 function policyOf({ env }: StoreHost, { id, created, ...placement }: TenantLocation) {
   const ref = { id, placement, uid: created === "" ? ANY_UID : created };
-  return createRpcClient(stubOf(env as object, ref), policyStore);
+  return createRpcClient(tenantStubOf(env as object, ref), policyStore);
 }
 
 async function tryCallTenant<T>(

@@ -6,7 +6,7 @@ import { createRpcClient } from "../../tenants/object/store.ts";
 import { mergeDocuments } from "../../tenants/document/tenant-document.ts";
 import { operatorStore } from "../platform/operator-store.ts";
 import { NUMBER_POSITION, paginateRows, parsePosition, type PageParams } from "../page.ts";
-import { platformStubOf } from "../platform/platform-stub.ts";
+import { platformStubOf } from "../platform/platform-object.ts";
 import { defineRoutes, type AdminContext } from "../route.ts";
 import { requireTenant, requireTenantRecord } from "../services/tenant-handle.ts";
 import { AUDIT_ENDPOINTS } from "../endpoints/record-endpoints.ts";

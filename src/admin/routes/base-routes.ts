@@ -7,7 +7,7 @@ import { baseDocumentErrors } from "../services/document-rules.ts";
 import { rolloutsOf } from "../services/platform-blocks.ts";
 import { preconditionFailed, ifMatchOf, quoteEtag } from "../etag.ts";
 import { paginateRows, parsePosition } from "../page.ts";
-import { platformStubOf } from "../platform/platform-stub.ts";
+import { platformStubOf } from "../platform/platform-object.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import { defineRoutes, type AdminEnv, type AdminContext } from "../route.ts";
 import { policyOfAnyUid, findTenantByName } from "../services/tenant-handle.ts";

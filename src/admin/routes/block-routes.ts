@@ -5,12 +5,12 @@ import { splitName } from "../../gateway/listed-name.ts";
 import { searchTools } from "../../catalog/search-tools.ts";
 import { rolloutsOf } from "../services/platform-blocks.ts";
 import { warningsMember } from "../services/check-name-references.ts";
-import type { FieldRule } from "../field-rule.ts";
+import { invalidFields } from "../problem.ts";
 import { nearestName } from "../../protocol/did-you-mean.ts";
 import { paginateArray } from "../page.ts";
-import { invalidFields } from "../problem.ts";
 import { defineRoutes, type AdminContext } from "../route.ts";
 import { BLOCK_ENDPOINTS } from "../endpoints/rollout-endpoints.ts";
+import type { FieldRule } from "../../tenants/document/tenant-document.ts";
 
 export const blockRoutes = defineRoutes(BLOCK_ENDPOINTS, {
   "GET /tools/blocked": async ({ env, query }) => ({

@@ -3,7 +3,7 @@
 import type { RecordedCall } from "../../deployment/record-readers.ts";
 import { requireTenant } from "../services/tenant-handle.ts";
 import type { RecordedLine, Infer } from "../contract.ts";
-import { respondLines } from "../json-lines.ts";
+import { respondLines } from "../respond-lines.ts";
 import { missingFeature } from "../problem.ts";
 import { defineRoutes } from "../route.ts";
 import { CALL_AUDIT_ENDPOINTS } from "../endpoints/record-endpoints.ts";

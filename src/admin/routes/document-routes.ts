@@ -1,6 +1,6 @@
 // Routes for a tenant's document and its prompts. Both write the one document, so nothing is applied by halves.
 
-import type { PromptDocument, TenantDocument } from "../../tenants/document/tenant-document.ts";
+import type { PromptDocument, TenantDocument, FieldRule } from "../../tenants/document/tenant-document.ts";
 import { applyDocument, type Intent, type AppliedDocument } from "../services/apply-document.ts";
 import type { ApplyResult, Infer } from "../contract.ts";
 import { ifMatchOf, matchesIfNoneMatch, quoteEtag } from "../etag.ts";
@@ -8,7 +8,6 @@ import { createLimitChecker } from "../services/limit-rules.ts";
 import { createBoundsChecker } from "../services/upstream-bounds.ts";
 import { isoTime } from "../services/propagation.ts";
 import { paginateArray } from "../page.ts";
-import type { FieldRule } from "../field-rule.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import { defineRoutes, type RouteResponse, type AdminContext } from "../route.ts";
 import { warningsMember } from "../services/check-name-references.ts";

@@ -1,14 +1,14 @@
 // Routes for logged errors: by request id, the latest of a tenant, and the counts of the isolate that answers.
 // Tenant-admins do not see stacks, which belong to the Worker's code.
 
-import type { LoggedError } from "../../tenants/object/error-log-store.ts";
+import type { ErrorQuery, LoggedError } from "../../tenants/object/error-log-store.ts";
 import { errorLogStore } from "../../tenants/object/error-log-store.ts";
 import { createRpcClient } from "../../tenants/object/store.ts";
 import { COUNTERS } from "../../telemetry/counters.ts";
 import { GAUGES } from "../../telemetry/gauges.ts";
 import { requireTenant } from "../services/tenant-handle.ts";
 import { NUMBER_POSITION, paginateRows, parsePosition, type PageParams } from "../page.ts";
-import { platformStubOf } from "../platform/platform-stub.ts";
+import { platformStubOf } from "../platform/platform-object.ts";
 import { missingFeature } from "../problem.ts";
 import { defineRoutes, type AdminContext } from "../route.ts";
 import { ERROR_ENDPOINTS } from "../endpoints/record-endpoints.ts";
@@ -17,11 +17,7 @@ import { ERROR_ENDPOINTS } from "../endpoints/record-endpoints.ts";
 const MAX_ROWS = 100;
 
 type ErrorPageRequest = PageParams & { readonly requestId?: string | undefined };
-type ReadErrors = (query: {
-  requestId: string | null;
-  before: number | null;
-  limit: number;
-}) => Promise<readonly LoggedError[]>;
+type ReadErrors = (query: ErrorQuery) => Promise<readonly LoggedError[]>;
 
 function requireTelemetry({ options }: AdminContext): void {
   if (!options.features?.some(({ observe }) => observe))

@@ -2,16 +2,15 @@
 // names every rule that took part.
 
 import { findHidden, type HiddenDefinitions } from "../../catalog/hidden-definitions.ts";
-import type { Suspension } from "../../tenants/document/visibility.ts";
+import { type Suspension, explainVisibility, type AccessFilter } from "../../tenants/document/visibility.ts";
 import type { TenantCatalog } from "../../catalog/tenant-catalog.ts";
 import { createView, type View } from "../../catalog/view.ts";
 import { FLAGS_KEY } from "../../gateway/review/definition-flags.ts";
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
-import { suggestName } from "../suggest-name.ts";
+import { suggestName } from "../../protocol/did-you-mean.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import type { DeprecatedName, TenantRecord } from "../../tenants/object/policy-records.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
-import { explainVisibility, type AccessFilter } from "../../tenants/document/visibility.ts";
 import type { Explanation, Infer } from "../contract.ts";
 import { notFound } from "../problem.ts";
 import { defineRoutes, type AdminContext } from "../route.ts";
@@ -22,8 +21,7 @@ import { getLimitUsage } from "../services/limit-rules.ts";
 import { namesByListedName, loadTenantCatalog } from "../services/load-tenant-catalog.ts";
 import { getPendingSuspensions, withBlocks } from "../services/platform-blocks.ts";
 import { requireTenant, requireTenantRecord, type TenantHandle } from "../services/tenant-handle.ts";
-import type { ExplainQuery } from "../endpoints/record-endpoints.ts";
-import { EXPLAIN_ENDPOINTS } from "../endpoints/record-endpoints.ts";
+import { type ExplainQuery, EXPLAIN_ENDPOINTS } from "../endpoints/record-endpoints.ts";
 
 type ExplainRequest = Infer<typeof ExplainQuery>;
 

@@ -2,8 +2,7 @@
 // have expired. Needs the feature login().
 
 import type { GrantReport, LoginClientReport } from "../../deployment/deployment.ts";
-import { confirmWithdrawal } from "../services/confirm-withdrawal.ts";
-import { isoTime } from "../services/propagation.ts";
+import { confirmWithdrawal, isoTime } from "../services/propagation.ts";
 import { requireTenant, requireTenantRecord } from "../services/tenant-handle.ts";
 import type { GrantShape, LoginClientShape, Infer } from "../contract.ts";
 import { paginateRows, parsePosition } from "../page.ts";

@@ -8,8 +8,7 @@ import { mergeDocuments, type TenantDocument } from "../../tenants/document/tena
 import { resolveLimits } from "../../limits/limit-definitions.ts";
 import type { KeyRecord } from "../../tenants/object/policy-records.ts";
 import type { NewApiKey, RotateKey, Infer } from "../contract.ts";
-import { confirmWithdrawal } from "../services/confirm-withdrawal.ts";
-import { deadlineFrom, isoTime, waitForLeases } from "../services/propagation.ts";
+import { confirmWithdrawal, deadlineFrom, isoTime, waitForLeases } from "../services/propagation.ts";
 import { paginateRows, parsePosition } from "../page.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { defineRoutes, type AdminContext, type RouteResponse } from "../route.ts";

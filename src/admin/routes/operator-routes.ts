@@ -6,7 +6,7 @@ import { RESERVED_NAMES } from "../operator-auth.ts";
 import type { NewOperator, Infer } from "../contract.ts";
 import { operatorStore } from "../platform/operator-store.ts";
 import { paginateArray } from "../page.ts";
-import { platformStubOf } from "../platform/platform-stub.ts";
+import { platformStubOf } from "../platform/platform-object.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { defineRoutes, type AdminEnv } from "../route.ts";
 import { OPERATOR_ENDPOINTS } from "../endpoints/access-endpoints.ts";

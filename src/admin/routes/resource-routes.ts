@@ -6,7 +6,7 @@ import { MAX_RESOURCE_BYTES, createResourceStore, digestOf, storageFullText } fr
 import { storeBody, type StoreResult } from "../../resources/bodies.ts";
 import { mergeDocuments, type Limits } from "../../tenants/document/tenant-document.ts";
 import { parseUri } from "../../protocol/uri.ts";
-import type { ResourceAbout, Infer } from "../contract.ts";
+import type { ResourceShape, Infer } from "../contract.ts";
 import { preconditionFailed, ifAbsentOf, ifMatchOf, matchesIfNoneMatch, quoteEtag } from "../etag.ts";
 import { paginateRows, parsePosition } from "../page.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
@@ -33,7 +33,7 @@ export const resourceRoutes = defineRoutes(RESOURCE_ENDPOINTS, {
     const after = parsePosition("resources", context.query) ?? null;
     const rows = await content.list({ prefix, tag: null, after, limit: limit + 1 });
     const { items, ...more } = paginateRows("resources", rows, limit, ({ uri }) => uri);
-    return { body: { items: items.map(toResourceAbout), ...more } };
+    return { body: { items: items.map(toResourceShape), ...more } };
   },
   "GET /tenants/{id}/resources/content": async (context) => {
     const handle = await requireTenant(context, context.params.id);
@@ -56,7 +56,7 @@ export const resourceRoutes = defineRoutes(RESOURCE_ENDPOINTS, {
   },
 });
 
-export function toResourceAbout(row: ResourceRow): Infer<typeof ResourceAbout> {
+export function toResourceShape(row: ResourceRow): Infer<typeof ResourceShape> {
   const { uri, name, title, description, mimeType, binary, size, hash, lastModified, audience, priority, tags } = row;
   return {
     uri,
@@ -172,12 +172,12 @@ function toRouteResponse(row: NewResourceRow, result: StoreResult, limits: Limit
       const stored = { ...row, lastModified, revision };
       return {
         status: created ? 201 : 200,
-        body: toResourceAbout(stored),
+        body: toResourceShape(stored),
         headers: { etag: quoteEtag(etagOf(stored)) },
       };
     }
     case "same":
-      return { body: toResourceAbout(result.row), headers: { etag: quoteEtag(etagOf(result.row)) } };
+      return { body: toResourceShape(result.row), headers: { etag: quoteEtag(etagOf(result.row)) } };
     case "present":
       throw preconditionFailed(null);
     case "conflict":

@@ -7,8 +7,7 @@ import { secretNameOf, workerSecretOf } from "../../tenants/document/secret-name
 import { MAX_SECRETS } from "../../tenants/object/secret-methods.ts";
 import { sealSecret } from "../../tenants/cache/tenant-secrets.ts";
 import type { Infer } from "../contract.ts";
-import { confirmWithdrawal } from "../services/confirm-withdrawal.ts";
-import { deadlineFrom, isoTime, waitForLeases } from "../services/propagation.ts";
+import { confirmWithdrawal, deadlineFrom, isoTime, waitForLeases } from "../services/propagation.ts";
 import { paginateArray } from "../page.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import { defineRoutes, type AdminEnv } from "../route.ts";

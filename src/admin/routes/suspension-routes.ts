@@ -3,14 +3,15 @@
 
 import { ANONYMOUS } from "../../auth/principal.ts";
 import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
+import { DEFAULT_PLACEMENT } from "../../tenants/directory/placement.ts";
 import { isUnknownTenant } from "../../tenants/object/tenant-uid.ts";
 import { withTimeout } from "../../tenants/cache/with-timeout.ts";
 import type { TenantRecord, WriteResult } from "../../tenants/object/policy-records.ts";
 import type { Suspender } from "../../tenants/object/policy-rpc.ts";
 import { getCatalogNames } from "../services/load-tenant-catalog.ts";
 import type { SuspensionKind, Infer } from "../contract.ts";
-import { confirmWithdrawal } from "../services/confirm-withdrawal.ts";
-import { deferTenantSuspension } from "../services/defer-tenant-suspension.ts";
+import { confirmWithdrawal } from "../services/propagation.ts";
+import { retryingDirectory } from "../services/retrying-directory.ts";
 import {
   enforceOperatorSuspensionOnResume,
   getPendingSuspensions,
@@ -18,9 +19,8 @@ import {
   withBlocks,
 } from "../services/platform-blocks.ts";
 import { paginateArray } from "../page.ts";
-import { invalidFields, ProblemError } from "../problem.ts";
+import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { defineRoutes, type RouteResponse, type AdminContext } from "../route.ts";
-
 import { requireTenant, requireTenantRecord, type TenantHandle } from "../services/tenant-handle.ts";
 import { SUSPENSION_ENDPOINTS } from "../endpoints/access-endpoints.ts";
 
@@ -153,6 +153,18 @@ async function suspendTenant(context: AdminContext, id: string, note: string): P
   });
   if (!result) return deferTenantSuspension(context, id, note);
   return confirmWithdrawal(result.managed, result.result, context);
+}
+
+/** Answers with a suspension that the tenant object has not confirmed. Throws `not-found`. */
+async function deferTenantSuspension(context: AdminContext, id: string, note: string): Promise<RouteResponse> {
+  const { env, caller } = context;
+  const inCode = context.options.tenants.has(id);
+  const directory = retryingDirectory(env, id);
+  const { entry } = inCode ? { entry: null } : await directory.lookup(id);
+  if (!entry && !inCode && !(await directory.isDeclared(id))) throw notFound(`tenant ${id}`);
+  const { jurisdiction, region } = entry ?? DEFAULT_PLACEMENT;
+  await rolloutsOf(env).deferSuspension({ id, created: entry?.created ?? "", jurisdiction, region }, note, caller);
+  return { status: 202, body: { revision: 0, changed: true, effectiveAt: null } };
 }
 
 async function suspendInObject(context: AdminContext, id: string, note: string) {

@@ -3,15 +3,23 @@
 import { diffDocuments, mergeDocuments } from "../../tenants/document/tenant-document.ts";
 import { forgetName } from "../../tenants/directory/directory.ts";
 import { retryingDirectory } from "../services/retrying-directory.ts";
-import type { KnownTenants } from "../../tenants/directory/directory-object.ts";
-import type { DirectoryEntry } from "../../tenants/directory/directory-object.ts";
+import type { KnownTenants, DirectoryEntry } from "../../tenants/directory/directory-object.ts";
 import type { TenantRecord } from "../../tenants/object/policy-records.ts";
 import { createRpcClient } from "../../tenants/object/store.ts";
 import { getCatalogNames } from "../services/load-tenant-catalog.ts";
 import { applyDocument, isBaseOutdated, resolveDocument, type Intent } from "../services/apply-document.ts";
 import { baseStore } from "../platform/base-store.ts";
 import type { NewTenant, TenantSummary, Infer } from "../contract.ts";
-import { resolveDeclaredTenant } from "../services/resolve-declared-tenant.ts";
+import {
+  resolveDeclaredTenant,
+  policyOfAnyUid,
+  getTenantHandle,
+  createTenantHandle,
+  findTenantByName,
+  placementOf,
+  requireTenantRecord,
+  type TenantHandle,
+} from "../services/tenant-handle.ts";
 import { warningsMember } from "../services/check-name-references.ts";
 import { mapConcurrent } from "../services/map-concurrent.ts";
 import { deleteTenant } from "../services/tenant-deletion.ts";
@@ -24,18 +32,9 @@ import {
 } from "../services/hostnames.ts";
 import { listDeclared, listEntries, listByIds, type ListRequest } from "../services/list-tenants.ts";
 import { paginateRows, parsePosition, type PageParams } from "../page.ts";
-import { platformStubOf } from "../platform/platform-stub.ts";
+import { platformStubOf } from "../platform/platform-object.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { defineRoutes, type AdminContext } from "../route.ts";
-import {
-  policyOfAnyUid,
-  getTenantHandle,
-  createTenantHandle,
-  findTenantByName,
-  placementOf,
-  requireTenantRecord,
-  type TenantHandle,
-} from "../services/tenant-handle.ts";
 import { TENANT_ENDPOINTS } from "../endpoints/tenant-endpoints.ts";
 
 export const tenantRoutes = defineRoutes(TENANT_ENDPOINTS, {

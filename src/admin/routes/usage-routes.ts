@@ -4,7 +4,7 @@ import type { UsageQuery, UsageLine } from "../../deployment/record-readers.ts";
 import { isoTime } from "../services/propagation.ts";
 import { requireTenant } from "../services/tenant-handle.ts";
 import type { UsageLineShape, Infer } from "../contract.ts";
-import { respondLines } from "../json-lines.ts";
+import { respondLines } from "../respond-lines.ts";
 import { missingFeature } from "../problem.ts";
 import { defineRoutes } from "../route.ts";
 import { USAGE_ENDPOINTS } from "../endpoints/record-endpoints.ts";

@@ -20,7 +20,7 @@ import { preconditionFailed } from "../etag.ts";
 import { publishHostnames, checkHostnames, reserveHostnames, releaseUnwrittenHostnames } from "./hostnames.ts";
 import { requireStreamsClosed, deadlineFrom, waitForLeases } from "./propagation.ts";
 import { upstreamLoopErrors } from "./upstream-loops.ts";
-import { platformStubOf } from "../platform/platform-stub.ts";
+import { platformStubOf } from "../platform/platform-object.ts";
 import { invalidFields, ProblemError } from "../problem.ts";
 import type { AdminContext } from "../route.ts";
 import { enforceOperatorSuspensions } from "./platform-blocks.ts";

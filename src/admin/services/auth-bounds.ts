@@ -2,9 +2,8 @@
 // decides who gains access, and the Worker fetches its keys on the operator's account.
 
 import { canonicalJson } from "../../auth/seal.ts";
-import type { AuthBounds, IssuerDocument, TenantDocument } from "../../tenants/document/tenant-document.ts";
+import type { AuthBounds, IssuerDocument, TenantDocument, FieldRule } from "../../tenants/document/tenant-document.ts";
 import { isWithinHosts } from "../../tenants/document/upstream-hosts.ts";
-import type { FieldRule } from "../field-rule.ts";
 
 const OPERATOR_ONLY = "only an operator may change it";
 

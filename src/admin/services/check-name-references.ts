@@ -6,9 +6,9 @@ import { MAX_PATTERN_WORK } from "../../resources/pattern-budget.ts";
 import { splitName } from "../../gateway/listed-name.ts";
 import type { CatalogNames } from "../../tenants/document/deprecation.ts";
 import { isFullGlob, matcherOf } from "../../tenants/document/glob.ts";
-import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
-import { MAX_ERRORS, type FieldRule } from "../field-rule.ts";
-import { suggestName } from "../suggest-name.ts";
+import type { TenantDocument, FieldRule } from "../../tenants/document/tenant-document.ts";
+import { MAX_ERRORS } from "../validate.ts";
+import { suggestName } from "../../protocol/did-you-mean.ts";
 
 const KINDS = ["tools", "prompts"] as const;
 type Kind = (typeof KINDS)[number];

@@ -7,6 +7,7 @@ import {
   type PromptDocument,
   acceptsTokens,
   type TenantDocument,
+  type FieldRule,
 } from "../../tenants/document/tenant-document.ts";
 import { renamedNames, targetsOf, type CatalogNames } from "../../tenants/document/deprecation.ts";
 import { BOUNDS } from "../../tenants/document/selection-bounds.ts";
@@ -14,7 +15,6 @@ import { fullGlobLength, isVisible } from "../../tenants/document/visibility.ts"
 import { countContainers } from "../../mcp-client/json-text.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import { searchTools } from "../../catalog/search-tools.ts";
-import type { FieldRule } from "../field-rule.ts";
 import type { AdminContext } from "../route.ts";
 import { checkNameReferences } from "./check-name-references.ts";
 

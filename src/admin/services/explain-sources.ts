@@ -1,6 +1,6 @@
 import type { RequestScope } from "../../handlers/request-scope.ts";
 import { withDetail } from "../../gateway/read-failure.ts";
-import { suggestName } from "../suggest-name.ts";
+import { suggestName } from "../../protocol/did-you-mean.ts";
 import type { Cause } from "../../protocol/cause.ts";
 import type { Source, SourceState } from "../../protocol/source.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
@@ -19,7 +19,6 @@ export interface SourceReasons {
 
 export interface ExplainTarget {
   readonly kind: Kind;
-  /** The name in the request. */
   readonly name: string;
   /** The name before any renaming. */
   readonly target: string;

@@ -11,9 +11,8 @@ import { limitStore, type LimitUse } from "../../limits/limit-store.ts";
 import type { TenantRecord } from "../../tenants/object/policy-records.ts";
 import { createRpcClient } from "../../tenants/object/store.ts";
 import { DEFAULT_PLACEMENT } from "../../tenants/directory/placement.ts";
-import { stubOf } from "../../tenants/directory/tenant-stub.ts";
-import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
-import type { FieldRule } from "../field-rule.ts";
+import { tenantStubOf } from "../../tenants/directory/tenant-stubs.ts";
+import { mergeDocuments, type TenantDocument, type FieldRule } from "../../tenants/document/tenant-document.ts";
 import type { AdminContext } from "../route.ts";
 import { requireTenant, requireTenantRecord, type TenantHandle } from "./tenant-handle.ts";
 
@@ -61,5 +60,8 @@ export function effectiveLimitsOf(
 
 /** The usage that the tenant object knows. */
 export function getLimitUsage({ env }: AdminContext, { id, entry, created }: TenantHandle): Promise<LimitUse> {
-  return createRpcClient(stubOf(env, { id, placement: entry ?? DEFAULT_PLACEMENT, uid: created }), limitStore).use();
+  return createRpcClient(
+    tenantStubOf(env, { id, placement: entry ?? DEFAULT_PLACEMENT, uid: created }),
+    limitStore,
+  ).use();
 }

@@ -1,10 +1,8 @@
 // Lists across all shards of the directory, in the order of ids. Each shard returns up to the requested number.
 
 import type { DirectoryEnv } from "../../tenants/directory/directory.ts";
-import type { KnownTenants } from "../../tenants/directory/directory-object.ts";
-import type { DirectoryEntry } from "../../tenants/directory/directory-object.ts";
-import { shardOf } from "../../tenants/directory/shard.ts";
-import { SHARD_COUNT } from "../../tenants/directory/shards.ts";
+import type { KnownTenants, DirectoryEntry } from "../../tenants/directory/directory-object.ts";
+import { shardOf, SHARD_COUNT } from "../../tenants/directory/shards.ts";
 import { retryingShards } from "./retrying-directory.ts";
 
 export interface ListRequest {

@@ -3,13 +3,12 @@
 
 import { canonicalJson } from "../../auth/seal.ts";
 import { splitName } from "../../gateway/listed-name.ts";
-import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
+import { mergeDocuments, type TenantDocument, type FieldRule } from "../../tenants/document/tenant-document.ts";
 import type { TenantRecord } from "../../tenants/object/policy-records.ts";
 import { createRpcClient } from "../../tenants/object/store.ts";
 import type { Suspension } from "../../tenants/document/visibility.ts";
-import { platformStubOf } from "../platform/platform-stub.ts";
+import { platformStubOf } from "../platform/platform-object.ts";
 import { rolloutStore } from "../platform/rollout-store.ts";
-import type { FieldRule } from "../field-rule.ts";
 import { ProblemError } from "../problem.ts";
 import type { AdminContext } from "../route.ts";
 import type { TenantHandle } from "./tenant-handle.ts";

@@ -2,7 +2,10 @@
 
 import { createChangeClient } from "../../tenants/object/change-rpc.ts";
 import type { TenantStub } from "../../tenants/object/tenant-uid.ts";
+import type { WriteResult } from "../../tenants/object/policy-records.ts";
 import { ProblemError } from "../problem.ts";
+import type { AdminContext, RouteResponse } from "../route.ts";
+import { requireTenantRecord, type TenantHandle } from "./tenant-handle.ts";
 
 /**
  * Converts the remaining time that an object measured to a deadline on this machine's clock, in milliseconds. Clocks
@@ -47,4 +50,22 @@ export function isoTime(milliseconds: number): string;
 export function isoTime(milliseconds: number | null): string | null;
 export function isoTime(milliseconds: number | null): string | null {
   return milliseconds === null ? null : new Date(milliseconds).toISOString();
+}
+
+/**
+ * Answers a withdrawal or its reversal, once it is in effect in every isolate. Waits even if nothing changed: the
+ * answer to an earlier try may have been lost. `context`: pass for a withdrawal, which also waits until open streams
+ * have ended.
+ */
+export async function confirmWithdrawal(
+  handle: TenantHandle,
+  write: WriteResult,
+  context?: AdminContext,
+): Promise<RouteResponse> {
+  const changed = write.state === "written";
+  const { revision } = write.state === "absent" ? await requireTenantRecord(handle) : write;
+  const effectiveAt = deadlineFrom(changed ? write.leftMs : await handle.policy.leftMs());
+  await waitForLeases(effectiveAt);
+  if (context) await requireStreamsClosed(handle.stub());
+  return { body: { revision, changed, effectiveAt: isoTime(effectiveAt) } };
 }

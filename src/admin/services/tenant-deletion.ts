@@ -11,7 +11,7 @@ import { baseStore } from "../platform/base-store.ts";
 import { deadlineFrom, waitForLeases } from "./propagation.ts";
 import { releaseAllHostnames } from "./hostnames.ts";
 import { operatorStore } from "../platform/operator-store.ts";
-import { platformStubOf } from "../platform/platform-stub.ts";
+import { platformStubOf } from "../platform/platform-object.ts";
 import { ProblemError } from "../problem.ts";
 import type { AdminContext } from "../route.ts";
 import type { TenantHandle } from "./tenant-handle.ts";

@@ -1,21 +1,19 @@
 // How the admin API reaches a tenant: its existence, its object and its record. Isolate caches are not used, so an
 // operator sees the directory as it is.
 
-import { contentStubOf } from "../../resources/resource-stub.ts";
+import { contentStubOf, tenantStubOf } from "../../tenants/directory/tenant-stubs.ts";
 import { contentStore, type ContentRpc } from "../../resources/content-store.ts";
 import { editOutboxStore, type OutboxRpc } from "../../resources/edit-outbox.ts";
 import type { NewResource } from "../../handlers/resource-store.ts";
-import { createManagedTenant, type Tenant as Declared } from "../../tenants/document/tenant-definition.ts";
+import { createManagedTenant, isTenantId, type Tenant as Declared } from "../../tenants/document/tenant-definition.ts";
 import { retryingDirectory } from "./retrying-directory.ts";
-import type { DirectoryEntry, Lookup } from "../../tenants/directory/directory-object.ts";
+import type { DirectoryEntry } from "../../tenants/directory/directory-object.ts";
 import type { KeyRecord, TenantRecord } from "../../tenants/object/policy-records.ts";
 import type { PolicyMethods } from "../../tenants/object/policy-rpc.ts";
 import { policyStore } from "../../tenants/object/policy-store.ts";
 import { DEFAULT_PLACEMENT } from "../../tenants/directory/placement.ts";
-import { stubOf } from "../../tenants/directory/tenant-stub.ts";
 import { storageKey, ANY_UID, type TenantStub } from "../../tenants/object/tenant-uid.ts";
 import { createRpcClient, type RpcClient } from "../../tenants/object/store.ts";
-import { resolveDeclaredTenant } from "./resolve-declared-tenant.ts";
 import type { TenantShape, Infer } from "../contract.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import type { AdminContext, ResolvedTenant } from "../route.ts";
@@ -49,7 +47,7 @@ export function createTenantHandle(
   { entry, created, declared, isOrphaned = false }: ResolvedTenant,
 ): TenantHandle {
   const ref = { id, placement: entry ?? DEFAULT_PLACEMENT, uid: created };
-  const stub = () => stubOf(env, ref);
+  const stub = () => tenantStubOf(env, ref);
   const content = contentStubOf(env, ref);
   return {
     id,
@@ -71,7 +69,7 @@ export function policyOfAnyUid(
   id: string,
   entry: DirectoryEntry | null,
 ): RpcClient<PolicyMethods> {
-  return createRpcClient(stubOf(env, { id, placement: entry ?? DEFAULT_PLACEMENT, uid: ANY_UID }), policyStore);
+  return createRpcClient(tenantStubOf(env, { id, placement: entry ?? DEFAULT_PLACEMENT, uid: ANY_UID }), policyStore);
 }
 
 /** The tenant that has the name now, in any state. Throws `not-found`. */
@@ -91,12 +89,24 @@ export async function findTenantByName(
   id: string,
 ): Promise<Pick<ResolvedTenant, "entry" | "declared">> {
   const codeTenant = services.options.tenants.get(id);
-  const { entry } = codeTenant ? { entry: null } : await lookupInDirectory(services, id);
+  const { entry } = codeTenant ? { entry: null } : await retryingDirectory(services.env, id).lookup(id);
   return { entry, declared: entry ? undefined : await resolveDeclaredTenant(services, id) };
 }
 
-function lookupInDirectory({ env }: AdminServices, id: string): Promise<Lookup> {
-  return retryingDirectory(env, id).lookup(id);
+/** The declaration in code; the directory is not asked. Throws `busy` if the author's function fails. */
+export async function resolveDeclaredTenant(
+  { env, options }: AdminServices,
+  id: string,
+): Promise<Declared<NewResource> | undefined> {
+  const codeTenant = options.tenants.get(id);
+  if (codeTenant || !options.tenantResolver || !isTenantId(id)) return codeTenant;
+  try {
+    return await options.tenantResolver.resolve(id, env);
+  } catch (error) {
+    options.onError?.(error);
+    const detail = `The Worker's code cannot say now what ${id} is`;
+    throw new ProblemError("busy", { detail, headers: { "retry-after": "5" } });
+  }
 }
 
 /** The tenant that the request resolved, or the tenant that has the name now if the path names none. */

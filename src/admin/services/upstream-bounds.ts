@@ -9,11 +9,11 @@ import {
   type UpstreamBounds,
   type UpstreamDocument,
   type WebhookDocument,
+  type FieldRule,
 } from "../../tenants/document/tenant-document.ts";
 import type { TenantRecord } from "../../tenants/object/policy-records.ts";
 import { isWithinHosts } from "../../tenants/document/upstream-hosts.ts";
 import { ProblemError } from "../problem.ts";
-import type { FieldRule } from "../field-rule.ts";
 import type { AdminContext } from "../route.ts";
 import { authBoundsErrors } from "./auth-bounds.ts";
 import { requireTenant, requireTenantRecord, type TenantHandle } from "./tenant-handle.ts";
@@ -70,7 +70,7 @@ export function enforceBounds(
 }
 
 /** Errors for upstreams and webhooks that a tenant-admin may not change. */
-export function upstreamBoundsErrors(
+function upstreamBoundsErrors(
   { upstreams: before = {}, webhooks: previousWebhooks = {} }: TenantDocument,
   { upstreams: after = {}, webhooks = {} }: TenantDocument,
   { hosts = [], most = 0 }: UpstreamBounds = { most: Infinity },

@@ -4,8 +4,7 @@
 import { hostnameOf } from "../../auth/origin.ts";
 import { stripMountPath } from "../../deployment/mount.ts";
 import { tenantIdInHostname } from "../../tenants/directory/worker-hosts.ts";
-import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
-import type { FieldRule } from "../field-rule.ts";
+import type { TenantDocument, FieldRule } from "../../tenants/document/tenant-document.ts";
 import type { AdminContext } from "../route.ts";
 
 const ENDPOINTS = new Set(["mcp", "gateway"]);

@@ -18,7 +18,7 @@ import type { UploadSource } from "./upload.ts";
 export const TENANT_FILE = "tenant.yaml";
 export const INDEX_FILE = "resources.ndjson";
 export const BASES_FOLDER = "bases";
-export const BODIES_FOLDER = "resources";
+const BODIES_FOLDER = "resources";
 const MAX_PART = 80;
 const MAX_PARTS = 12;
 

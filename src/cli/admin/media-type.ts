@@ -75,7 +75,7 @@ export async function mimeTypeOf(file: string): Promise<string> {
   return (await isText(file)) ? (known ?? "text/plain") : BINARY_TYPE;
 }
 
-export function isTextType(mimeType: string): boolean {
+function isTextType(mimeType: string): boolean {
   return /^text\/|^application\/(?:json|x-ndjson|yaml|toml|xml|sql|graphql|javascript)$|\+(?:json|xml|yaml)$/.test(
     mimeType.split(";", 1)[0]?.trim().toLowerCase() ?? "",
   );

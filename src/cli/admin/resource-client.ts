@@ -2,10 +2,10 @@
 
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import type { ResourceAbout, Infer } from "../../admin/contract.ts";
+import type { ResourceShape, Infer } from "../../admin/contract.ts";
 import { collectPages, type AdminApi, type UploadBody } from "./admin-client.ts";
 
-export type ResourceInfo = Infer<typeof ResourceAbout>;
+export type ResourceInfo = Infer<typeof ResourceShape>;
 
 /** The metadata of a resource beside its body. */
 export type ResourceFields = Pick<ResourceInfo, "name" | "mimeType" | "tags"> &

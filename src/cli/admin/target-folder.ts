@@ -20,12 +20,10 @@ export interface TargetFolderOptions {
   readonly platform?: NodeJS.Platform;
 }
 
-type NameOptions = Required<TargetFolderOptions>;
-
 /** The first matching rule is reported. `bare`: the name without characters that some disks ignore. */
 const RULES: readonly (readonly [
   why: string,
-  isUnfit: (part: string, bare: string, options: NameOptions) => boolean,
+  isUnfit: (part: string, bare: string, options: Required<TargetFolderOptions>) => boolean,
 ])[] = [
   ["leads to another folder", (_part, bare) => bare === "" || /^\.\.?$|[/\\\u0000]|^[a-z]:/i.test(bare)],
   ["holds characters that no name should", (part) => !isPrintable(part) || /[\n\t]|\p{Cs}/u.test(part)],
@@ -46,15 +44,10 @@ function withoutIgnorable(part: string): string {
   return part.replaceAll(/\p{Default_Ignorable_Code_Point}/gu, "");
 }
 
-interface ClaimedPath {
-  readonly source: string;
-  readonly isFolder: boolean;
-}
-
 export class TargetFolder {
   readonly #folder: string;
   readonly #options: TargetFolderOptions;
-  readonly #claimed = new Map<string, ClaimedPath>();
+  readonly #claimed = new Map<string, { readonly source: string; readonly isFolder: boolean }>();
 
   constructor(folder: string, options: TargetFolderOptions = {}) {
     this.#folder = folder;

@@ -19,7 +19,7 @@ import { formatBytes, formatCount } from "../terminal/table.ts";
 
 export const TRANSFER_CONCURRENCY = 6;
 /** The size limit of the admin API, checked here before the upload starts. */
-export const MAX_UPLOAD_BYTES = 25 * 1024 * 1024;
+const MAX_UPLOAD_BYTES = 25 * 1024 * 1024;
 
 export interface UploadSource {
   readonly uri: string;

@@ -7,7 +7,7 @@ import { collectParamHeaders } from "../../protocol/headers.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
 import { nearestName } from "../../protocol/did-you-mean.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
-import type { LinkRequest } from "../../gateway/upstream-link.ts";
+import type { UnsentRequest } from "../../mcp-client/request-result.ts";
 import { missingUpstreamsOf, type MissingUpstream } from "../missing-upstreams.ts";
 import { openConnection } from "../mcp-connection.ts";
 import { endpointUrl, createMcpEndpoint, type McpEndpoint } from "../mcp-endpoint.ts";
@@ -86,7 +86,7 @@ async function callOrList(
   server: ToolServer,
   { endpointRef, tool, pairs, options }: CallInput,
 ): Promise<void> {
-  const list = await listTools(server);
+  const list = await fetchTools(server);
   const { tools } = list;
   if (tool === undefined) return showTools(context, list, endpointRef);
   const definition = tools.find((one) => one.name === tool || originalNameOf(one) === tool);
@@ -94,7 +94,7 @@ async function callOrList(
   for (const warning of definition ? unknownArguments(args, definition) : []) context.warn(warning);
   let result: JsonObject;
   try {
-    result = await callTool(server, { name: tool, definition, args });
+    result = await sendToolCall(server, { name: tool, definition, args });
   } catch (error) {
     if (!(error instanceof McpResponseError)) throw error;
     throw withHint(error, endpointRef, () => (definition ? undefined : unknownToolHint(tool, list, endpointRef)));
@@ -113,7 +113,7 @@ function originalNameOf({ name, _meta }: ToolListEntry): string | undefined {
 
 interface ToolServer {
   /** Sends one request, and handles the questions and notifications before its result. */
-  request(request: LinkRequest): Promise<JsonObject>;
+  request(request: UnsentRequest): Promise<JsonObject>;
   close(): Promise<void>;
 }
 
@@ -163,7 +163,7 @@ interface ToolList {
   readonly missing: readonly MissingUpstream[];
 }
 
-async function listTools(server: ToolServer): Promise<ToolList> {
+async function fetchTools(server: ToolServer): Promise<ToolList> {
   const tools: ToolListEntry[] = [];
   let missing: readonly MissingUpstream[] = [];
   let cursor: unknown;
@@ -184,7 +184,7 @@ interface ToolCall {
   readonly args: JsonObject;
 }
 
-async function callTool(server: ToolServer, { name, definition, args }: ToolCall): Promise<JsonObject> {
+async function sendToolCall(server: ToolServer, { name, definition, args }: ToolCall): Promise<JsonObject> {
   const paramHeaders = collectParamHeaders(definition?.inputSchema ?? {});
   const params = { name, arguments: args };
   return server.request({

@@ -96,10 +96,8 @@ async function listClients(context: CommandContext, [tenant]: readonly [string])
   });
 }
 
-type EndTarget = readonly [context: CommandContext, tenant: string, id: string];
-
 async function endGrantOrClient(
-  [context, tenant, id]: EndTarget,
+  [context, tenant, id]: readonly [context: CommandContext, tenant: string, id: string],
   kind: "grants" | "login-clients",
   yes?: boolean,
 ): Promise<void> {

@@ -94,13 +94,11 @@ async function listenOnce(context: CommandContext, endpoint: McpEndpoint, state:
   }
 }
 
-type ListenUpdate = Exclude<ListenEvent, { kind: "ended" }>;
-
 function printUpdate(
   context: CommandContext,
   { url }: McpEndpoint,
   { filter, hasWorked }: ListenState,
-  event: ListenUpdate,
+  event: Exclude<ListenEvent, { kind: "ended" }>,
 ): void {
   switch (event.kind) {
     case "notification":

@@ -1,7 +1,7 @@
 import type { AdminRequest } from "../../admin/admin-client.ts";
 import type { Command } from "commander";
 import { Option } from "commander";
-import type { CreatedTenant, SuspensionShape, TenantShape, Infer } from "../../admin/contract.ts";
+import type { SuspensionShape, TenantShape, Infer } from "../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { readTenantFile } from "../admin/document-file.ts";
 import { nextStep, signInEntries, ignoredAuthText } from "../admin/login-text.ts";
@@ -13,9 +13,6 @@ import { rewriteInvocation } from "../terminal/invocation.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 export type TenantAnswer = Infer<typeof TenantShape>;
-export type CreatedTenantAnswer = Infer<typeof CreatedTenant>;
-type SuspensionAnswer = Infer<typeof SuspensionShape>;
-
 interface CreateOptions {
   readonly file?: string;
   readonly title?: string;
@@ -108,7 +105,7 @@ export function noteIgnoredAuth(context: CommandContext, effective: Parameters<t
   if (text !== undefined) context.note(`Note: ${text}`);
 }
 
-export function createdText({ id, url, effective }: TenantAnswer): string {
+function createdText({ id, url, effective }: TenantAnswer): string {
   return `${id} is at ${url}${nextStep(id, effective)}`;
 }
 
@@ -132,7 +129,7 @@ async function showTenant(context: CommandContext, [id]: readonly [string]): Pro
   context.show({ ...tenant, suspensions }, () => tenantText(tenant, suspensions));
 }
 
-function tenantText(tenant: TenantAnswer, suspensions: readonly SuspensionAnswer[]): string {
+function tenantText(tenant: TenantAnswer, suspensions: readonly Infer<typeof SuspensionShape>[]): string {
   const { own, effective } = tenant;
   return definitionList([
     ["tenant", tenant.id],

@@ -28,29 +28,6 @@ export interface UpstreamOptions {
   readonly disabled?: boolean;
 }
 
-/** The member of the document that each flag or argument sets. A test compares them with the schema. */
-export const MEMBER_OF_FLAG = {
-  url: "url",
-  "--service": "service",
-  "--path": "path",
-  "--era": "era",
-  "--header": "headers",
-  "--auth-url": "auth.tokenUrl",
-  "--auth-client": "auth.clientId",
-  "--auth-secret": "auth.clientSecret",
-  "--auth-method": "auth.method",
-  "--auth-scope": "auth.scope",
-  "--auth-resource": "auth.resource",
-  "--timeout": "timeoutMs",
-  "--retry": "retry",
-  "--uri": "uris",
-  "--trust": "trust",
-  "--disabled": "enabled",
-} as const;
-
-/** Members without a flag, and why. */
-export const DOCUMENT_ONLY = { "auth.kind": "there is one kind; the --auth flags are of it" } as const;
-
 export function addUpstreamOptions(command: Command): Command {
   return command
     .option("--service <name>", "a service that the tenant was granted, in place of a URL")

@@ -39,7 +39,7 @@ export class Bridge2026 {
     const { method } = call.request;
     await ensureResponse(this.#options, call, async () => {
       if (method === "subscriptions/listen") await this.#listen(call);
-      else if (method === "tools/call") await this.#callTool(call);
+      else if (method === "tools/call") await this.#forwardToolCall(call);
       else await this.#relay(call, toOutgoing(call.request));
     });
     call.close();
@@ -58,7 +58,7 @@ export class Bridge2026 {
     }
   }
 
-  async #callTool(call: OpenRequest): Promise<void> {
+  async #forwardToolCall(call: OpenRequest): Promise<void> {
     const paramHeaders = await this.#schemas.paramHeadersFor(call.request);
     const first = toOutgoing(call.request, paramHeaders);
     const mismatch = await this.#relay(call, first, isMismatch);

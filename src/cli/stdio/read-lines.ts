@@ -3,7 +3,7 @@
 
 export type Line = { readonly text: string } | { readonly broken: string };
 
-export const MAX_LINE_BYTES = 8 * 1024 * 1024;
+const MAX_LINE_BYTES = 8 * 1024 * 1024;
 const NEWLINE = 0x0a;
 
 export async function* readLines(

@@ -53,7 +53,6 @@ function createCliError(fault: Fault, message: string): CliError {
   return status === undefined ? new CliError(EXIT.unreachable, message) : new ResponseError(status, message);
 }
 
-/** The message of that error, for a log. */
 export function mcpErrorMessage(error: unknown, endpoint: EndpointSource): string {
   const cliError = toCliError(error, endpoint);
   return cliError instanceof Error ? cliError.message : String(cliError);

@@ -3,7 +3,6 @@
 
 import { oneLine, printable } from "./printable.ts";
 
-/** A stream of the process. */
 export interface ByteStream {
   readonly isTTY?: boolean;
   readonly columns?: number;

@@ -6,7 +6,7 @@ import { LruMap } from "../../limits/lru-map.ts";
 import { MAX_RESULTS_PER_OWNER } from "./result-store.ts";
 
 /** Per minute: eight times everything that one principal may have stored. */
-export const BYTES_PER_MINUTE = 8 * MAX_RESULTS_PER_OWNER.bytes;
+const BYTES_PER_MINUTE = 8 * MAX_RESULTS_PER_OWNER.bytes;
 const MAX_BUCKETS = 4000;
 
 /** Per isolate. */

@@ -19,7 +19,7 @@ import { AppError } from "../../protocol/app-error.ts";
 import type { McpRequest } from "../../protocol/mcp-request.ts";
 import { failure } from "../../protocol/errors.ts";
 import { omitUndefined } from "../../protocol/members.ts";
-import { SerializedResult, type CallOutcome, type InvalidArguments } from "../../protocol/call-outcome.ts";
+import { SerializedResult, type CallOutcome, type ToolOutcome } from "../../protocol/call-outcome.ts";
 import type { ResourceRef } from "../../protocol/source.ts";
 import { createRpcClient } from "../../tenants/object/store.ts";
 import { MEMORY_BUDGET, MEMORY_RETRY_AFTER_S, type MemoryReservation } from "../../tenants/cache/memory-budget.ts";
@@ -27,8 +27,6 @@ import { withTimeoutOrBusy } from "../../tenants/cache/with-timeout.ts";
 import { takeByteRate } from "./byte-rate-limit.ts";
 import { encodeOverflow, bytesOf, truncateResult, OVERFLOW_URI } from "./truncate-result.ts";
 import { MAX_RESULTS_PER_OWNER, RESULT_LIFETIME_MS, resultStore, type StoredResult } from "./result-store.ts";
-
-type TruncatableOutcome = CallOutcome | InvalidArguments;
 
 export const overflowStore: ResultStore = {
   enforceBudget: truncateOutcome,
@@ -38,10 +36,10 @@ export const overflowStore: ResultStore = {
 };
 
 async function truncateOutcome(
-  outcome: TruncatableOutcome,
+  outcome: ToolOutcome,
   { wire, name, budget }: BudgetedTool,
   requestScope: RequestScope,
-): Promise<TruncatableOutcome> {
+): Promise<ToolOutcome> {
   if (outcome.kind !== "complete" || isAnonymous(requestScope)) return outcome;
   const { result } = outcome;
   const json = result instanceof SerializedResult ? result.json : JSON.stringify(result);

@@ -1,9 +1,8 @@
 // Truncates a tool result to the budget of a profile: whole items as far as they fit, and a note in place of the rest.
 // Items are never split. Structured output that a schema describes is left out as a whole.
 
-import type { FieldError } from "../../deployment/deployment.ts";
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
-import type { ResultBudget, TenantDocument } from "../../tenants/document/tenant-document.ts";
+import type { ResultBudget, TenantDocument, FieldRule } from "../../tenants/document/tenant-document.ts";
 
 /** URI prefix of stored results. No list contains these URIs. */
 export const OVERFLOW_URI = "tenantry://results/";
@@ -28,7 +27,7 @@ export function bytesOf({ bytes = Infinity, tokens = Infinity }: ResultBudget): 
 /** Minimum of `bytes` and `tokens`: room for an answer that says what was left out. */
 const MIN_BUDGET = { bytes: 1000, tokens: 250 } as const;
 
-export function findBrokenBudgets({ profiles = {} }: TenantDocument): readonly FieldError[] {
+export function findBrokenBudgets({ profiles = {} }: TenantDocument): readonly FieldRule[] {
   return Object.entries(profiles).flatMap(([name, { resultBudget = {} }]) =>
     (["bytes", "tokens"] as const)
       .filter((member) => !((resultBudget[member] ?? Infinity) >= MIN_BUDGET[member]))

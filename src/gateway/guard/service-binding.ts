@@ -3,7 +3,6 @@
 
 import type { TenantDocument, UpstreamDocument } from "../../tenants/document/tenant-document.ts";
 
-/** A service binding of the Worker. */
 export interface ServiceBinding {
   fetch(request: Request): Promise<Response>;
 }

@@ -9,7 +9,7 @@ import type { UpstreamDocument } from "../../tenants/document/tenant-document.ts
 import type { Section } from "../../tenants/cache/section-cache.ts";
 import { gatewayStore, type RefreshState } from "../gateway-store.ts";
 import { catalogSection, failureSection } from "../refresh-entrypoint.ts";
-import { KEY_OF } from "../check-definition.ts";
+import { KEY_OF } from "../upstream-definition.ts";
 import { decodeCatalog, LISTED_KINDS, type UpstreamCatalog } from "../upstream-catalog.ts";
 import { configOf } from "../upstream-config.ts";
 import { parseFailureNote, upstreamState } from "../upstream-source.ts";

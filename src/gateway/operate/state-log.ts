@@ -1,6 +1,7 @@
 // Log lines about an upstream's state: one per change, none per call or refresh, so that operators can alert on them.
 // `why` must not contain secrets, because lists show it too.
 
+import type { TenantEvent } from "../../tenants/object/tenant-events.ts";
 import type { UpstreamReport } from "../../deployment/deployment.ts";
 
 /** The state from refreshes, as `upstream show` reports it. */
@@ -11,7 +12,6 @@ export interface StateChange {
   readonly upstream: string;
   /** The result of refreshes. `open` and `closed` are the state of this isolate's circuit breaker. */
   readonly state: ReadState | "open" | "closed";
-  /** null if there was none. */
   readonly was: ReadState | "open" | "closed" | null;
   readonly why: string | null;
   /** Since when the state holds, or since when the upstream had been failing. Milliseconds since the epoch. */
@@ -42,4 +42,14 @@ export function toReadState(
 ): ReadState {
   if (why !== null) return was === null || was === "unread" ? "unread" : "lastGood";
   return missing === null ? "fresh" : "degraded";
+}
+
+const DOWN: ReadonlySet<string | null> = new Set(["unread", "lastGood"]);
+
+/** An event for people, or none. `since` is when the upstream began to fail, milliseconds since the epoch. */
+export function toUpstreamEvents({ upstream, state, was, why, since }: StateChange): readonly TenantEvent[] {
+  const data = { upstream, why };
+  if (DOWN.has(state)) return [{ type: "upstream.down", key: `${upstream} ${since}`, data }];
+  if (DOWN.has(was)) return [{ type: "upstream.up", key: `${upstream} ${since}`, data }];
+  return state === "degraded" ? [{ type: "definitions.held", key: `${upstream} ${why}`, data }] : [];
 }

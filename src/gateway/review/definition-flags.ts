@@ -3,7 +3,7 @@
 
 import { objectMembers } from "../../mcp-client/json-text.ts";
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
-import { findTextError } from "../check-definition.ts";
+import { findTextError } from "../upstream-definition.ts";
 
 export type DefinitionFlag = "hidden-characters" | "instruction";
 

@@ -8,7 +8,7 @@ import type { TenantStub } from "../../tenants/object/tenant-uid.ts";
 import type { SectionWriteResult } from "../../tenants/object/section-store.ts";
 import { createRpcClient } from "../../tenants/object/store.ts";
 import { loadSection, writeSection } from "../../tenants/cache/section-cache.ts";
-import { KEY_OF } from "../check-definition.ts";
+import { KEY_OF } from "../upstream-definition.ts";
 import { decodeCatalog, encodeCatalog, flagCatalog, LISTED_KINDS, type UpstreamCatalog } from "../upstream-catalog.ts";
 import { reviewStore, type ReviewState, type ListedDefinition } from "./review-store.ts";
 

@@ -41,11 +41,7 @@ export interface ReviewState {
   readonly section: string | null;
 }
 
-export interface WaitingDefinition {
-  readonly kind: string;
-  readonly name: string;
-  readonly digest: string;
-  readonly text: string;
+export interface WaitingDefinition extends ListedDefinition {
   /** The approved version, or null if there is none. */
   readonly approved: { readonly digest: string; readonly text: string } | null;
   /** Approved definitions of the same kind whose names are no longer listed. One of them may have been renamed. */

@@ -71,7 +71,7 @@ export const QUESTION_MS = 3_600_000;
 /** No session is stored longer than this after its last use, whatever the clock said then. */
 const MAX_LIFETIME_MS = MAX_UNREPORTED_MS + QUESTION_MS + GRACE_MS;
 export const MAX_SESSIONS_PER_OWNER = 500;
-export const MAX_SESSIONS_PER_UPSTREAM = 5000;
+const MAX_SESSIONS_PER_UPSTREAM = 5000;
 /** How often to try to end a session at an unreachable upstream. */
 const MAX_END_ATTEMPTS = 3;
 const RETRY_MS = 60_000;

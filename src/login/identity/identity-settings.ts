@@ -2,8 +2,12 @@
 // settings.
 
 import type { OAuthPrincipal } from "../../auth/principal.ts";
-import type { FieldError } from "../../deployment/deployment.ts";
-import { issuersOf, type IdentityDocument, type TenantDocument } from "../../tenants/document/tenant-document.ts";
+import {
+  issuersOf,
+  type IdentityDocument,
+  type TenantDocument,
+  type FieldRule,
+} from "../../tenants/document/tenant-document.ts";
 import { secretRule, urlRule } from "../sign-in/sign-in-rules.ts";
 
 /** The settings of the issuer or login through which the person signed in; undefined if it has none. */
@@ -23,7 +27,7 @@ const ONE_SIGNER_RULE = "is signed for one issuer alone: `sub` says no more than
 const NO_TOKENS_RULE = "needs a login by oidc or oauth2, which has tokens of the provider";
 
 /** `allow`: hosts that the Worker's operator allows beside the public internet; undefined if not known yet. */
-export function findBrokenIdentity(document: TenantDocument, allow: string | undefined): FieldError[] {
+export function findBrokenIdentity(document: TenantDocument, allow: string | undefined): FieldRule[] {
   const { login } = document.auth ?? {};
   const sources = [
     ...issuersOf(document).map(({ issuer, identity }, at) => ({ issuer, identity, field: `auth.issuers.${at}` })),

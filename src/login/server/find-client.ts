@@ -6,10 +6,9 @@ import { digest } from "../../auth/seal.ts";
 import { RateLimiter } from "../../limits/rate-limiter.ts";
 import { outboundAllowOf } from "../../outbound/guarded-fetch.ts";
 import type { LoginContext } from "../login-context.ts";
-import type { FieldError } from "../../deployment/deployment.ts";
 import { findBrokenRuleInUrl } from "../../outbound/url-policy.ts";
 import { createLoginFetch } from "../issuers/read-issuer.ts";
-import type { LoginDocument } from "../../tenants/document/tenant-document.ts";
+import type { LoginDocument, FieldRule } from "../../tenants/document/tenant-document.ts";
 import {
   parseClientDocument,
   type ClientMetadataError,
@@ -155,7 +154,7 @@ function isDocumentId(id: string, allow: string | undefined): boolean {
 export function findBrokenClients(
   { pinned = {}, clients = [] }: LoginDocument,
   allow: string | undefined,
-): FieldError[] {
+): FieldRule[] {
   const clientRule = "is the URL of a client's document, or the id of one that registered: a host has several clients";
   const hosts = clients.flatMap((id, at) =>
     BARE_HOST.test(id) ? [{ field: `auth.login.clients.${at}`, rule: clientRule }] : [],

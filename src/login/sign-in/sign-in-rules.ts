@@ -1,10 +1,9 @@
 // Rules for each sign-in method in a document beyond its schema: required members are present, members without a use
 // are absent, URLs are valid, and secrets are references.
 
-import type { FieldError } from "../../deployment/deployment.ts";
 import { parseSecretReference } from "../../gateway/upstream-rules.ts";
 import { findBrokenRuleInUrl } from "../../outbound/url-policy.ts";
-import type { LoginDocument } from "../../tenants/document/tenant-document.ts";
+import type { LoginDocument, FieldRule } from "../../tenants/document/tenant-document.ts";
 import { SECRET_NAME_RULE } from "../../tenants/document/secret-name.ts";
 import { issuerRule } from "../issuers/issuer-rule.ts";
 
@@ -46,7 +45,7 @@ const MEMBER_RULES: readonly MemberRule[] = [
   ["scopes", "", "oidc oauth2 product", isText],
 ];
 
-export function findBrokenSignIn(login: LoginDocument, allow: string | undefined): FieldError[] {
+export function findBrokenSignIn(login: LoginDocument, allow: string | undefined): FieldRule[] {
   return MEMBER_RULES.flatMap((member) => {
     const rule = checkMember(login, member, allow);
     return rule === undefined ? [] : [{ field: `auth.login.${member[0]}`, rule }];

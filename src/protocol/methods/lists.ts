@@ -15,7 +15,9 @@ export const DEFINITIONS_PER_PAGE = 250;
 
 export interface DefinitionList {
   readonly member: "tools" | "prompts" | "resourceTemplates";
-  select(definitions: Definitions): readonly { readonly wire: JsonObject; readonly texts?: ToolDefinition["texts"] }[];
+  select(
+    definitions: Definitions,
+  ): readonly { readonly wire: JsonObject; readonly target?: Pick<ToolDefinition, "texts"> }[];
   adapt(wire: JsonObject, revision: RevisionFeatures): JsonObject;
 }
 
@@ -62,7 +64,9 @@ function encodePage(
 ): SerializedResult | undefined {
   const slice = paginate(list.member, list.select(definitions), cursor, DEFINITIONS_PER_PAGE);
   if (!slice) return undefined;
-  const items = slice.items.map(({ wire, texts }) => encodeItem(list.adapt(wire, revision), wire, texts)).join();
+  const items = slice.items
+    .map(({ wire, target }) => encodeItem(list.adapt(wire, revision), wire, target?.texts))
+    .join();
   const next = slice.nextCursor === undefined ? "" : `,"nextCursor":${JSON.stringify(slice.nextCursor)}`;
   return new SerializedResult(`{"${list.member}":[${items}]${next}}`);
 }

@@ -41,11 +41,12 @@ function readSubscriptionUri(request: McpRequest): string | Failure {
   return failure("sessionRequired", `${request.method} needs a session: send initialize first`);
 }
 
+/** The notifications that a stream requests. */
 export interface ListenFilter {
   readonly tools: boolean;
   readonly prompts: boolean;
   readonly resources: boolean;
-  /** Each URI as the client wrote it, by its normalized form. */
+  /** Each URI as the client wrote it, which notifications repeat, by its normalized form. */
   readonly uris: ReadonlyMap<string, string>;
 }
 

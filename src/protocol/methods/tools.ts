@@ -3,7 +3,7 @@
 
 import type { RequestHandlers } from "../request-handlers.ts";
 import type { McpRequest } from "../mcp-request.ts";
-import { SerializedResult, type CallOutcome, type InvalidArguments } from "../call-outcome.ts";
+import { SerializedResult, type CallOutcome, type InvalidArguments, type ToolOutcome } from "../call-outcome.ts";
 import type { RevisionFeatures } from "../revisions.ts";
 import { failure } from "../errors.ts";
 import { checkParamHeaders } from "../headers.ts";
@@ -57,7 +57,7 @@ export async function callTool(request: McpRequest, handlers: RequestHandlers): 
   return adaptOutcome(await tool.call(args, request), request.revision);
 }
 
-function adaptOutcome(outcome: CallOutcome | InvalidArguments, revision: RevisionFeatures): CallOutcome {
+function adaptOutcome(outcome: ToolOutcome, revision: RevisionFeatures): CallOutcome {
   switch (outcome.kind) {
     case "invalidArguments":
       return invalidArguments(outcome, revision);

@@ -15,7 +15,7 @@ import type { TenantStub } from "../object/tenant-uid.ts";
 export const DEFAULT_MAX_STALENESS_MS = 5000;
 const MAX_BYTES = 32 * 1024 * 1024;
 /** The cost of a cached policy besides the policy itself: views and the key ring. */
-export const BASE_BYTES = 16 * 1024;
+const BASE_BYTES = 16 * 1024;
 const MAX_KEYS = 1000;
 /** The cost of a key and its grant. */
 const KEY_BYTES = 512;
@@ -43,7 +43,6 @@ export interface CachedPolicy {
    * from when it answers, which is later. So it never takes a lease for ended that an isolate still serves from.
    */
   readonly validUntil: number;
-  /** The length of the lease. */
   readonly leaseMs: number;
   /**
    * From this time on, the next caller requests a new lease, although this one still holds; milliseconds since the

@@ -1,4 +1,4 @@
-import { shardOf } from "./shard.ts";
+// The directory is spread over several objects, by the names of tenants and hosts.
 
 /** Never change this: a name would be looked up in another object than the one that has it. */
 export const SHARD_COUNT = 16;
@@ -18,4 +18,11 @@ export function shardFor<T extends Rpc.DurableObjectBranded>(
   name: string,
 ): DurableObjectStub<T> {
   return shardAt(objects, shardOf(name, SHARD_COUNT));
+}
+
+/** Maps a text to one of `shards` objects, from 0: the same one for the same text, in every release. */
+export function shardOf(text: string, shards: number): number {
+  let sum = 0;
+  for (const char of text) sum = (sum * 31 + (char.codePointAt(0) ?? 0)) % 1_000_003;
+  return sum % shards;
 }

@@ -1,6 +1,6 @@
 // Names of tenant secrets. A Worker secret named after the tenant stands in for a secret that the tenant does not have.
 
-export const MAX_SECRET_NAME = 64;
+const MAX_SECRET_NAME = 64;
 
 /**
  * A name has no "__". So the last "__" in a Worker secret's name ends the tenant's part, and no two pairs share a name.

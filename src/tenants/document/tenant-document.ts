@@ -4,6 +4,12 @@
 import { isObject } from "../../protocol/jsonrpc.ts";
 import { omitUndefined } from "../../protocol/members.ts";
 
+/** A member that is wrong or deserves a review, by its path, and the rule that it breaks. */
+export interface FieldRule {
+  readonly field: string;
+  readonly rule: string;
+}
+
 /** Selects names or URIs by glob patterns: `*` matches any run of characters, `?` matches one. */
 export interface Patterns {
   /** Glob patterns. By default everything is allowed. */

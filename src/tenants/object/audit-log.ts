@@ -26,18 +26,13 @@ export const auditMigrations: readonly string[] = [
   "INSERT INTO audit_totals (one, bytes, truncated_to) VALUES (1, 0, 0)",
 ];
 
-export interface AuditChange {
-  readonly before: unknown;
-  readonly after: unknown;
-}
-
 type AuditHost = Pick<StoreHost, "sql" | "now" | "env" | "scheduleAlarm">;
 
 export function recordAudit(
   host: AuditHost,
   actor: Actor,
   [action, target]: readonly [action: string, target: string],
-  { before, after }: AuditChange,
+  { before, after }: { readonly before: unknown; readonly after: unknown },
 ): void {
   const { sql, now } = host;
   const texts = [JSON.stringify(before ?? null), JSON.stringify(after ?? null)] as const;

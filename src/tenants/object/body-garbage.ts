@@ -85,7 +85,7 @@ export async function deleteDueBodies(
 }
 
 /** When the next deletion is due, in milliseconds since the epoch. */
-export function nextDeletionAt(
+function nextDeletionAt(
   sql: SqlStorage,
   { garbageTable: garbage, deletionsTable: deletions }: GarbageTables,
 ): number | undefined {

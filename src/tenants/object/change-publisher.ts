@@ -218,7 +218,7 @@ function hubStubs({ env, jurisdiction }: HubContext, storageKey: string, shards:
  * Publishes an event to every hub of the tenant. Returns the number of streams at all hubs. Throws if a hub is
  * unreachable.
  */
-export async function publishToHubs(
+async function publishToHubs(
   context: HubContext,
   storageKey: string,
   event: ChangeEvent,

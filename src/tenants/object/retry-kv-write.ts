@@ -6,7 +6,7 @@ const KV_WRITE_INTERVAL_MS = 1100;
 const RETRY_MS = 100;
 const MAX_TRIES = 3;
 
-export function isKvRateLimited(error: unknown): boolean {
+function isKvRateLimited(error: unknown): boolean {
   return error instanceof Error && /\b429\b/.test(error.message);
 }
 

@@ -7,9 +7,16 @@ import { createChangeDomain } from "./change-store.ts";
 import { changeRpc } from "./change-rpc.ts";
 import type { ChangeLogName } from "./changes.ts";
 import { createDeletionState } from "./deletion-state.ts";
-import { hasTable } from "./has-table.ts";
+import {
+  hasTable,
+  ObjectBusy,
+  openStores,
+  type MethodOptions,
+  type OpenStore,
+  type StoreHost,
+  type Store,
+} from "./store.ts";
 import { UNCHANGED, type RpcReply, type TenantUid, type RpcResult, type RpcRefusal } from "./tenant-uid.ts";
-import { ObjectBusy, openStores, type MethodOptions, type OpenStore, type StoreHost, type Store } from "./store.ts";
 import { logError } from "../../telemetry/error-line.ts";
 import { withTimeout } from "../cache/with-timeout.ts";
 import { createAlarmScheduler, type AlarmScheduler } from "./alarm-scheduler.ts";
@@ -30,8 +37,6 @@ const RETRY_MS = 60_000;
 const HUNG_AFTER_MS = 300_000;
 
 type Method = (...args: readonly unknown[]) => unknown;
-type OptionsByName = Readonly<Record<string, MethodOptions>>;
-
 export type StoreObjectClass<Env> = new (ctx: DurableObjectState, env: Env) => DurableObject<Env> & Readiness;
 
 /** The method that every object class of a Worker has. */
@@ -79,7 +84,7 @@ export function createStoreObject<Env, Host extends StoreHost>(
   return class StoreObject extends DurableObject<Env> {
     static {
       for (const { name, methods } of [changeRpc, ...stores]) {
-        for (const [method, options] of Object.entries(methods as OptionsByName)) {
+        for (const [method, options] of Object.entries(methods as Readonly<Record<string, MethodOptions>>)) {
           const run = function (this: StoreObject, uid: TenantUid, ...args: readonly unknown[]) {
             return this.#run({ name, method, isEnding: options.ending === true }, uid, args);
           };

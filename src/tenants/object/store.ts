@@ -3,7 +3,6 @@
 
 import type { ChangeLog } from "./changes.ts";
 import type { DeletionState } from "./deletion-state.ts";
-import { hasTable } from "./has-table.ts";
 import { OTHER_RELEASE, UNRELEASED, type TenantStub } from "./tenant-uid.ts";
 
 export interface StoreHost {
@@ -169,4 +168,9 @@ export function createRpcClient<Methods extends object>(
       return (...args: unknown[]) => stub.call(`${name}.${method}`, args, isIdempotent);
     },
   });
+}
+
+/** An object in which no tenant was created has no tables. */
+export function hasTable(sql: SqlStorage, name: string): boolean {
+  return sql.exec("SELECT 1 FROM sqlite_master WHERE name = ?", name).toArray().length > 0;
 }

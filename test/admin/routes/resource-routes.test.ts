@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import type { AuditRow, ResourceAbout, Infer } from "../../../src/admin/contract.ts";
+import type { AuditRow, ResourceShape, Infer } from "../../../src/admin/contract.ts";
 import { ask, newTenant, rules, send, type Asking } from "../../support/workerd/admin.ts";
 
-type About = Infer<typeof ResourceAbout>;
+type About = Infer<typeof ResourceShape>;
 type Audit = Infer<typeof AuditRow>;
 
 const MIB = 1024 * 1024;

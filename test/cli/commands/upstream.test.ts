@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "vitest";
 import { Upstream } from "../../../src/admin/document-schema.ts";
-import { jsonSchemaOf } from "../../../src/admin/contract-json-schema.ts";
-import { validationErrors } from "../../../src/admin/validate.ts";
+import { jsonSchemaOf } from "../../../src/admin/schema-parts.ts";
+import { validationErrors } from "../../support/validation-errors.ts";
 import { commandLine } from "../../support/command-line.ts";
 
 const URL = "https://mcp.example.com/mcp";

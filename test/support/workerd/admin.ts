@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import { Problem, type CreatedOperator, type Role, type Infer } from "../../../src/admin/contract.ts";
 import { createAdmin } from "../../../src/admin/create-admin.ts";
 import type { AdminEnv, AdminOptions, Route } from "../../../src/admin/route.ts";
-import { jsonSchemaOf } from "../../../src/admin/contract-json-schema.ts";
+import { jsonSchemaOf } from "../../../src/admin/schema-parts.ts";
 import { ROUTES } from "../../../src/admin/routes/all-routes.ts";
 import { compileJsonSchema } from "../../../src/handlers/json-schema.ts";
 import { definePrompt } from "../../../src/handlers/prompt.ts";

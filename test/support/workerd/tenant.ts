@@ -4,7 +4,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import type { ContentObject, TenantObject } from "../../fixtures/worker.ts";
-import { contentStubOf } from "../../../src/resources/resource-stub.ts";
+import { contentStubOf } from "../../../src/tenants/directory/tenant-stubs.ts";
 import { DEFAULT_PLACEMENT } from "../../../src/tenants/directory/placement.ts";
 import type { ChangeLog } from "../../../src/tenants/object/changes.ts";
 import { countWrites } from "../../../src/tenants/object/count-writes.ts";

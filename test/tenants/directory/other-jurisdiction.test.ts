@@ -11,7 +11,7 @@ import { createRpcClient } from "../../../src/tenants/object/store.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import type { DirectoryEntry } from "../../../src/tenants/directory/directory-object.ts";
 import { placementKey } from "../../../src/tenants/directory/placement.ts";
-import { stubOf } from "../../../src/tenants/directory/tenant-stub.ts";
+import { tenantStubOf } from "../../../src/tenants/directory/tenant-stubs.ts";
 import { evictPolicy, peekPolicy } from "../../../src/tenants/cache/policy-cache.ts";
 import { createKey } from "../../../src/auth/api-key.ts";
 import { adminEnv, ORIGIN } from "../../support/workerd/admin.ts";
@@ -66,7 +66,7 @@ async function ask(tenant: string, method = "ping", key?: string): Promise<SentR
 }
 
 const policyAt = ({ id, created, jurisdiction, region }: DirectoryEntry) =>
-  createRpcClient(stubOf(world, { id, placement: { jurisdiction, region, created }, uid: "*" }), policyStore);
+  createRpcClient(tenantStubOf(world, { id, placement: { jurisdiction, region, created }, uid: "*" }), policyStore);
 
 /** As the admin API of another isolate does, of which this one hears nothing. */
 async function make(id: string, jurisdiction: string | null, mode: "open" | "key" = "open"): Promise<DirectoryEntry> {

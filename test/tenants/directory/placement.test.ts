@@ -8,7 +8,7 @@ import { findTenant } from "../../../src/endpoint/find-tenant.ts";
 import { createWorker, type Env } from "../../../src/tenantry.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import { DEFAULT_PLACEMENT } from "../../../src/tenants/directory/placement.ts";
-import { stubOf } from "../../../src/tenants/directory/tenant-stub.ts";
+import { tenantStubOf } from "../../../src/tenants/directory/tenant-stubs.ts";
 import { adminEnv, ask, newTenant, ORIGIN, rules } from "../../support/workerd/admin.ts";
 
 const whole = adminEnv as unknown as Env;
@@ -53,7 +53,9 @@ it("is asked of the directory once, and remembered with the snapshot", async () 
 
 it("decides which object a caller's request reaches", async () => {
   await directoryOf(env, "abroad").add("abroad", { region: null, jurisdiction: "eu" });
-  expect(() => stubOf(adminEnv, { id: "abroad", placement: { region: null, jurisdiction: "eu" }, uid: "" })).toThrow();
+  expect(() =>
+    tenantStubOf(adminEnv, { id: "abroad", placement: { region: null, jurisdiction: "eu" }, uid: "" }),
+  ).toThrow();
   expect(await ping("abroad")).toBe(503);
   await directoryOf(env, "here-placed").add("here-placed", { region: null, jurisdiction: null });
   expect(await ping("here-placed")).toBe(401);

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { Document } from "../../../src/admin/contract.ts";
-import { validationErrors } from "../../../src/admin/validate.ts";
+import { validationErrors } from "../../support/validation-errors.ts";
 import { defineTenants } from "../../../src/tenants/document/tenant-definition.ts";
 
 const many = <T>(count: number, make: (at: number) => T) =>

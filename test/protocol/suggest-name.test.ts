@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { suggestName } from "../../src/admin/suggest-name.ts";
+import { suggestName } from "../../src/protocol/did-you-mean.ts";
 
 test("a near name is the nearest of those that are no longer than names of tools", () => {
   expect(suggestName("note_raed", ["add", "note_read"])).toBe("note_read");
