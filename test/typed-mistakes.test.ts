@@ -169,6 +169,12 @@ const FIRST_LINES: readonly [what: string, code: string, at: string, says: strin
     '"use output"',
   ],
   [
+    "parameters in place of input",
+    `defineTool({ name: "t", parameters: z.object({ a: z.string() }), handler: ({ a }) => a });`,
+    "parameters:",
+    '"use input"',
+  ],
+  [
     "execute in place of handler",
     `defineTool({ name: "t", input: z.object({ a: z.string() }), execute: async ({ a }) => a });`,
     "execute:",
@@ -249,7 +255,12 @@ const FIRST_LINES: readonly [what: string, code: string, at: string, says: strin
   ],
 ];
 /** Mistakes after which the compiler has a second complaint: without a schema, the handler's arguments have no type. */
-const SECOND_COMPLAINTS = ["inputSchema in place of input", "execute in place of handler", "a zod shape as input"];
+const SECOND_COMPLAINTS = [
+  "inputSchema in place of input",
+  "parameters in place of input",
+  "execute in place of handler",
+  "a zod shape as input",
+];
 
 const RIGHT = `
 export const tools = [

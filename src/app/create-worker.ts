@@ -29,6 +29,7 @@ import { tenantOutside, type TenantOutside } from "../endpoint/outside.ts";
 import { CURRENT_EVENT, getBindings } from "../endpoint/stored-runs-entrypoint.ts";
 import { VERSION } from "./version.ts";
 import type { Env } from "../endpoint/request-context.ts";
+import { isFailure } from "../protocol/methods/params.ts";
 import { failure } from "../protocol/errors.ts";
 import { cancelBody, MESSAGE_MIN_RATE, RequestBody } from "../streams/request-body.ts";
 import { DEFAULT_MAX_BODY_BYTES, readBodyText } from "../endpoint/body.ts";
@@ -322,18 +323,21 @@ function withSafeOnError({ onError = logToConsole, ...others }: Hooks = {}): Hoo
 const logToConsole: NonNullable<Hooks["onError"]> = (error, _event, context = {}) => logError(error, context);
 
 /**
- * Answers each JSON-RPC request with its own id, so that no client waits. Everybody can read `reason`: in production it
- * must say only that the deployment is not complete.
+ * Answers each JSON-RPC request with its own id, so that no client waits, and every other request with text. Everybody
+ * can read `reason`: in production it must say only that the deployment is not complete.
  */
 async function respondMisconfigured(request: Request, reason: string): Promise<Response> {
+  const headers = { "content-type": "text/plain; charset=utf-8", ...NO_STORE };
+  const plainResponse = () => new Response(`${reason}\n`, { status: 500, headers });
   if (request.method !== "POST" || request.bodyUsed) {
     cancelBody(request);
-    const headers = { "content-type": "text/plain; charset=utf-8", ...NO_STORE };
-    return new Response(`${reason}\n`, { status: 500, headers });
+    return plainResponse();
   }
   const body = new RequestBody(request, MESSAGE_MIN_RATE);
   try {
-    return respondEach(request, await readBodyText(body, DEFAULT_MAX_BODY_BYTES), failure("internal", reason));
+    const text = await readBodyText(body, DEFAULT_MAX_BODY_BYTES);
+    const isJsonRpc = isFailure(text) || text.includes('"jsonrpc"');
+    return isJsonRpc ? respondEach(request, text, failure("internal", reason)) : plainResponse();
   } finally {
     body.release();
   }

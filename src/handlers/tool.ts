@@ -79,7 +79,8 @@ export interface ToolOptions<
   readonly input?: Input & CheckedSchema<Input>;
   /**
    * Schema of the structured content, as for `input`. An object that the handler returns is validated against the
-   * schema and sent as `structuredContent`.
+   * schema and sent as `structuredContent`. A request without `MCP-Protocol-Version`, such as a plain `curl`, counts as
+   * 2025-03-26, which has no structured content.
    */
   readonly output?: Output & CheckedSchema<Output>;
   /**
@@ -98,14 +99,17 @@ export interface ToolOptions<
    */
   readonly resumable?: boolean | Partial<Resumable>;
   /**
-   * Runs the tool and returns a text, content blocks (`{ type: "text", text }`), an object, or a whole result (`{ content,
-   * structuredContent, isError }`). An object is sent as `structuredContent` and as text. A thrown `UserError` becomes a result with `isError` and the error's text. For any other error the
-   * client gets only an id, and the error itself is logged under that id.
+   * Runs the tool and returns a text, content blocks (`{ type: "text", text }`), an object, or a whole result (`{
+   * content, structuredContent, isError }`). An object is sent as `structuredContent` and as text. A thrown `UserError`
+   * becomes a result with `isError` and the error's text. For any other error the client gets only an id, and the error
+   * itself is logged under that id.
    */
   readonly handler: ToolHandler<ToolArguments<Input>, Context<Env, Settings, ConfigOf<Config>>, Returned> &
     CheckedReturn<Output, Returned>;
   /** @deprecated Not an option: use `input`. */
   readonly inputSchema?: "use input";
+  /** @deprecated Not an option: use `input`. */
+  readonly parameters?: "use input";
   /** @deprecated Not an option: use `output`. */
   readonly outputSchema?: "use output";
   /** @deprecated Not an option: use `handler`. */
@@ -240,7 +244,7 @@ function describeTool(
   output: CompiledSchema | undefined,
 ): { wire: Tool["wire"]; paramHeaders: readonly ParamHeader[] } {
   const inputSchema = objectSchema(input.json);
-  if (inputSchema.type !== "object") throw new TypeError(`tool "${options.name}": input: its type is object`);
+  if (inputSchema.type !== "object") throw new TypeError(`tool "${options.name}": input must be a schema of an object`);
   const paramHeaders = collectParamHeaders(inputSchema);
   if ("broken" in paramHeaders) throw new TypeError(`tool "${options.name}": input.${paramHeaders.broken}`);
   const { name, title, description, icons, annotations, meta } = options;

@@ -63,7 +63,7 @@ function knownMembersOf(compiled: CompiledSchema): readonly string[] | undefined
 /** Throws a TypeError for an unusable JSON Schema. */
 export function createTypedConfig(schema: AnySchema): TypedConfig {
   const compiled = compileSchema(schema);
-  if (!acceptsObject(compiled)) throw new TypeError("its type is object");
+  if (!acceptsObject(compiled)) throw new TypeError("must be a schema of an object");
   const cache = new WeakMap<object, Validated>();
   const validate = (raw: unknown = EMPTY_CONFIG): Validated => {
     const isCacheable = typeof raw === "object" && raw !== null;

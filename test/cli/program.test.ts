@@ -196,6 +196,15 @@ test.each([
   expect(ended.stderr).toMatch(/^tenantry: .*no admin API answers there\n$/);
 });
 
+test("a Worker that lacks a binding is quoted", async () => {
+  const { admin, cli } = await commandLine();
+  const headers = { "content-type": "text/plain; charset=utf-8" };
+  admin.intercept = () => ({ status: 500, body: Buffer.from("wrangler's configuration binds no BODIES\n"), headers });
+  const { exit, stderr } = await cli.run(["key", "create", "acme", "--name", "first"]);
+  expect(exit).not.toBe(0);
+  expect(stderr).toContain("answered 500: wrangler's configuration binds no BODIES");
+});
+
 test("the URL of an endpoint in place of the server's is told apart", async () => {
   const { admin, cli } = await commandLine();
   admin.intercept = () => ({ status: 404, json: { jsonrpc: "2.0", error: { code: -32600, message: "Not found" } } });

@@ -70,7 +70,7 @@ describe("createWorker", () => {
       { limits: { toolCall: 5 } as never },
       'limits: there is no limit toolCall; did you mean "toolCalls"?',
     ],
-    ["settings that are no object", { settings: z.string() }, "settings: its type is object"],
+    ["settings that are no object", { settings: z.string() }, "settings: must be a schema of an object"],
     ["a default tenant that nobody could make", { defaultTenant: "nope" }, 'defaultTenant: there is no tenant "nope"'],
     [
       "a default tenant that is written otherwise",

@@ -72,6 +72,8 @@ describe("a Worker that is developed", () => {
     const { origin } = await started("development", { without: [forgotten] });
     const { message } = await answered(origin, "2025-11-25", 1);
     expect([message.id, message.error?.message]).toEqual([1, expect.stringContaining(says)]);
+    const admin = await fetch(`${origin}/admin/v1/tenants/acme/keys`, { method: "POST", body: '{"name":"first"}' });
+    expect([admin.status, await admin.text()]).toEqual([500, expect.stringContaining(says)]);
   });
 
   test("says which class it does not export", async () => {

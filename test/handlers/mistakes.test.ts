@@ -119,7 +119,7 @@ describe("an input schema", () => {
       }),
       /^tool "t": input: .*Both/,
     ],
-    ["a type that takes no arguments", { type: "string" }, /^tool "t": input: its type is object/],
+    ["a type that takes no arguments", { type: "string" }, /^tool "t": input must be a schema of an object/],
   ])("is refused for %s", (_what, schema, says) => {
     expect(() => tool(schema)).toThrow(says);
   });
@@ -232,8 +232,8 @@ it("unknown options are refused by name", () => {
   expect(t({ resumable: { retryMs: "5" } })).toThrow('tool "t": resumable: retryMs must be a number');
   expect(t({ resumable: "yes" })).toThrow('tool "t": resumable must be an object');
   expect(t({ timeoutMs: "5" })).toThrow('tool "t": timeoutMs must be a number');
-  expect(t({ config: z.string() })).toThrow('tool "t": config: its type is object');
-  expect(t({ config: { type: "array" } })).toThrow('tool "t": config: its type is object');
+  expect(t({ config: z.string() })).toThrow('tool "t": config: must be a schema of an object');
+  expect(t({ config: { type: "array" } })).toThrow('tool "t": config: must be a schema of an object');
   expect(t({ config: z.union([z.object({ a: z.date() }), z.object({})]) })).not.toThrow();
   expect(() => defineResource({ uri: "a:b", name: "n", text: 7 } as never)).toThrow('"a:b": text must be a string');
   expect(() => defineResource({ uri: "a:b", name: "n", text: "", cache: 5 } as never)).toThrow(

@@ -53,7 +53,8 @@ export async function toResponseError(response: Response): Promise<ResponseError
   const { errors = [] } = problem ?? {};
   // The member errors replace the detail, because they say what to change.
   if (errors.length > 0) return new ValidationError(response.status, titleOf(problem), errors);
-  const errorMessage = problem === undefined ? unexpectedResponseText(response) : problemText(problem, response.status);
+  const errorMessage =
+    problem === undefined ? unexpectedResponseText(response, text) : problemText(problem, response.status);
   return new ResponseError(response.status, oneLine(errorMessage).slice(0, MAX_PROBLEM_CHARACTERS));
 }
 
@@ -75,11 +76,13 @@ function problemText(problem: ProblemDocument, status: number): string {
   return status >= 500 && requestId !== undefined ? `${text} (request ${requestId})` : text;
 }
 
-function unexpectedResponseText(response: Response): string {
+function unexpectedResponseText(response: Response, text: string): string {
   const { status, url } = response;
   const location = response.headers.get("location");
   if (status >= 300 && status < 400) return `${url} sends us on to ${location ?? "nowhere"}: give that as --url`;
   const type = response.headers.get("content-type") ?? "no content type";
+  // A Worker that lacks a binding says so.
+  if (status === 500 && type.startsWith("text/plain") && text !== "") return `${url} answered 500: ${text.trim()}`;
   const isEndpoint = /\/mcp(\/[^/]*){0,2}\/admin\/v1\//.test(url);
   const hint = isEndpoint ? ". --url is the server's own, without /mcp/TENANT" : "";
   return `${url} answered ${status} (${type}): no admin API answers there${hint}`;
