@@ -3,7 +3,6 @@
 
 import { createKey } from "../../auth/api-key.ts";
 import { keyPrincipalId } from "../../auth/principal.ts";
-import { MAX_KEYS } from "../../tenants/object/key-methods.ts";
 import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { resolveLimits } from "../../limits/limit-definitions.ts";
 import type { KeyRecord } from "../../tenants/object/policy-records.ts";
@@ -35,7 +34,7 @@ export const keyRoutes = defineRoutes(KEY_ENDPOINTS, {
     const expiresAt = expires === undefined ? null : Date.parse(expires);
     const key = { id, hash, name, scopes, profile, expires: expiresAt };
     const result = await handle.policy.addKey(key, context.caller, maxKeys);
-    if (result.state === "full") throw keyLimitReached(`the tenant may have no more keys than ${maxKeys ?? MAX_KEYS}`);
+    if (result.state === "full") throw keyLimitReached(`the tenant may have no more keys than ${maxKeys}`);
     return { status: 201, body: { ...toApiKey(await requireKey(handle, id)), token } };
   },
   "POST /tenants/{id}/keys/self/rotate": async (context) => {

@@ -48,7 +48,7 @@ export interface KeyMethods {
   revokeKey(id: string, actor: Actor): WriteResult;
 }
 
-/** The limit if none is set. */
+/** The most keys of a tenant, whatever its limit is. */
 export const MAX_KEYS = 10_000;
 
 interface KeyRow {
