@@ -9,8 +9,7 @@ import { isUnknownTenant, UNRELEASED } from "../tenants/object/tenant-uid.ts";
 import type { BodyState } from "../streams/request-body.ts";
 import { MEMORY_RETRY_AFTER_S } from "../tenants/cache/memory-budget.ts";
 import { isUnreleased, isTransientError } from "../tenants/cache/retry-if-idempotent.ts";
-import { MAX_ERRORS } from "./validate.ts";
-import type { FieldRule } from "../tenants/document/tenant-document.ts";
+import { MAX_FIELD_RULES, type FieldRule } from "../tenants/document/tenant-document.ts";
 
 const PROBLEMS = {
   "bad-request": { status: 400, title: "The request cannot be read" },
@@ -110,7 +109,7 @@ export function respondProblem(
     title,
     status,
     detail,
-    errors: errors?.slice(0, MAX_ERRORS),
+    errors: errors?.slice(0, MAX_FIELD_RULES),
     requestId,
   };
   return Response.json(body, { status, headers: { "content-type": "application/problem+json", ...headers } });
@@ -121,7 +120,7 @@ export function respondProblem(
  * larger than its request.
  */
 function truncationNote(errors: readonly FieldRule[] = []): string | undefined {
-  return errors.length > MAX_ERRORS ? `These are the first ${MAX_ERRORS} errors, there are more` : undefined;
+  return errors.length > MAX_FIELD_RULES ? `These are the first ${MAX_FIELD_RULES} errors, there are more` : undefined;
 }
 
 /** The platform's wording of KV errors, also as a Durable Object passes it on. */

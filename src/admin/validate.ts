@@ -4,10 +4,7 @@ import type * as z from "zod";
 import { typeName } from "../handlers/json-schema.ts";
 import { nearestName } from "../protocol/did-you-mean.ts";
 import { atLeast, atMost, resetIssueCount } from "./schema-parts.ts";
-import type { FieldRule } from "../tenants/document/tenant-document.ts";
-
-/** The most errors that one answer lists. Validation collects one more, which shows that the list is truncated. */
-export const MAX_ERRORS = 100;
+import { MAX_FIELD_RULES, type FieldRule } from "../tenants/document/tenant-document.ts";
 
 export type Validation<T> = { readonly value: T } | { readonly errors: readonly FieldRule[] };
 
@@ -31,7 +28,7 @@ function toFieldErrors(issues: readonly z.core.$ZodIssue[]): readonly FieldRule[
     oversized.size > 0 && path.some((_part, at) => oversized.has(path.slice(0, at).join(".")));
   const errors: FieldRule[] = [];
   for (const { path, message, ...issue } of issues) {
-    if (errors.length > MAX_ERRORS) break;
+    if (errors.length > MAX_FIELD_RULES) break;
     if (isInside(path)) continue;
     // A message about several members has one line for each.
     for (const [at, rule] of message.split("\n").entries()) {
@@ -39,7 +36,7 @@ function toFieldErrors(issues: readonly z.core.$ZodIssue[]): readonly FieldRule[
       errors.push({ field: [...path, ...member].join("."), rule });
     }
   }
-  return errors.slice(0, MAX_ERRORS + 1);
+  return errors.slice(0, MAX_FIELD_RULES + 1);
 }
 
 const TYPES: Readonly<Record<string, string>> = { record: "object", int: "integer" };
@@ -88,9 +85,9 @@ function enumRule(value: unknown, values: readonly unknown[]): string {
 
 /** One line for each name. A name much longer than every known name is not compared. */
 function unknownNameRules(names: readonly string[], validNames: readonly string[]): string {
-  const rules = names.slice(0, MAX_ERRORS + 1).map((name) => {
+  const rules = names.slice(0, MAX_FIELD_RULES + 1).map((name) => {
     comparisonCount += 1;
-    const suggestion = comparisonCount > MAX_ERRORS + 1 ? undefined : nearestName(name, validNames);
+    const suggestion = comparisonCount > MAX_FIELD_RULES + 1 ? undefined : nearestName(name, validNames);
     return `is not known here${suggestion === undefined ? "" : `: did you mean ${suggestion}?`}`;
   });
   return rules.join("\n");

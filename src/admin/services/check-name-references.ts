@@ -6,8 +6,7 @@ import { MAX_PATTERN_WORK } from "../../resources/pattern-budget.ts";
 import { splitName } from "../../gateway/listed-name.ts";
 import type { CatalogNames } from "../../tenants/document/deprecation.ts";
 import { isFullGlob, matcherOf } from "../../tenants/document/glob.ts";
-import type { TenantDocument, FieldRule } from "../../tenants/document/tenant-document.ts";
-import { MAX_ERRORS } from "../validate.ts";
+import { MAX_FIELD_RULES, type TenantDocument, type FieldRule } from "../../tenants/document/tenant-document.ts";
 import { suggestName } from "../../protocol/did-you-mean.ts";
 
 const KINDS = ["tools", "prompts"] as const;
@@ -71,7 +70,7 @@ export function checkNameReferences(own: TenantDocument, before: TenantDocument,
       work += characters[reference.kind] * (isFullGlob(reference.name) ? reference.name.length : 1);
       if (!canWarn || work > MAX_PATTERN_WORK) continue;
     }
-    if (result.errors.length > MAX_ERRORS) break;
+    if (result.errors.length > MAX_FIELD_RULES) break;
     const canSuggest = result.errors.length + result.warnings.length < MAX_SUGGESTIONS;
     checkReference(reference, names, result, canSuggest);
   }

@@ -10,6 +10,9 @@ export interface FieldRule {
   readonly rule: string;
 }
 
+/** The most rules that one answer lists. Validation collects one more, which shows that the list is truncated. */
+export const MAX_FIELD_RULES = 100;
+
 /** Selects names or URIs by glob patterns: `*` matches any run of characters, `?` matches one. */
 export interface Patterns {
   /** Glob patterns. By default everything is allowed. */
