@@ -1,4 +1,5 @@
-// Writes the pages that are made from the sources: the tenant document, the Worker's variables, the errors, the list of decisions.
+// Writes the pages that are made from the sources: the options of definitions, the tenant document, the Worker's
+// variables, the errors, the list of decisions.
 // Refuses to write words of its own: they stand in scripts/reference, and a member of the sources that has none ends it.
 
 import { writeFileSync } from "node:fs";

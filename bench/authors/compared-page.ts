@@ -1,4 +1,4 @@
-// docs/compared.md: what `npx node bench/authors/compare.ts` found, as a page.
+// Writes docs/compared.md from the results of `npx node bench/authors/compare.ts`.
 
 import { MISTAKES, type Product } from "./mistakes.ts";
 import { PRODUCTS, type Finding } from "./products.ts";
@@ -12,12 +12,12 @@ export interface Compared {
   readonly saves: readonly number[];
 }
 
-const NOBODY: Finding = { when: "never", message: "" };
+const NEVER: Finding = { when: "never", message: "" };
 const WHEN: Readonly<Record<Finding["when"], string>> = {
   types: "types",
   start: "start",
   call: "call",
-  never: "**nobody**",
+  never: "**never**",
 };
 const LONGEST = 150;
 
@@ -28,26 +28,26 @@ export function comparedPage(all: readonly Compared[]): string {
     ["lines of the whole server, without blank ones", ...all.map(({ lines }) => lines)],
     [`mistakes of ${MISTAKES.length} found by types or at start`, ...early],
     ["from save to call, ms, median", ...all.map(({ saves }) => median(saves))],
-    ...MISTAKES.map(({ title }, at) => [title, ...all.map(({ findings }) => WHEN[(findings[at] ?? NOBODY).when])]),
+    ...MISTAKES.map(({ title }, at) => [title, ...all.map(({ findings }) => WHEN[(findings[at] ?? NEVER).when])]),
   ];
   const sections = MISTAKES.map(({ title }, at) => {
     const lines = all.map(({ product, findings }) => {
-      const { when, message } = findings[at] ?? NOBODY;
+      const { when, message } = findings[at] ?? NEVER;
       return `- ${PRODUCTS[product].title}, ${WHEN[when]}: ${quoted(message)}`;
     });
     return `**${title[0]?.toUpperCase()}${title.slice(1)}**\n\n${lines.join("\n")}`;
   });
-  return `${HEAD}\n${table(["", ...titles], rows)}\n\n${TIMES}\n\n## What the author reads\n\n${sections.join("\n\n")}\n`;
+  return `${HEAD}\n${table(["", ...titles], rows)}\n\n${TIMES}\n\n## The messages that the author reads\n\n${sections.join("\n\n")}\n`;
 }
 
-const HEAD = `# The same first tool in four packages
+const HEAD = `# The same tool in four packages
 
-Written by \`npx node bench/authors/compare.ts\` (\`bench/authors/\`): the same tool (one number in, two members out, both with a schema, answered as text and as
-structured content), then ten mistakes in it, one by one. Who says so first: the **types** (TypeScript, strict, \`nodenext\`), the server's
-**start** (of a Worker: its deployment), the first **call**, or **nobody**, and then the caller gets what is shown.
+This page shows which of ten mistakes in a tool each package finds, and when. The tool takes one number and returns two members, both with a schema. A mistake
+is found by the **types** (TypeScript, strict, \`nodenext\`), at the **start** of the server (for a Worker: its deployment), at the first **call**, or **never**.
+For **never**, the message below is what the caller gets. \`npx node bench/authors/compare.ts\` writes the page from \`bench/authors/\`.
 `;
 
-const TIMES = `The times are of the machine that wrote this page, each server in the way that watches files: \`wrangler dev\`, \`node --watch\`.`;
+const TIMES = `The times were measured on one machine. Each server watches its files: \`wrangler dev\`, \`node --watch\`.`;
 
 function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const line = (cells: readonly (string | number)[]): string => `| ${cells.join(" | ")} |`;

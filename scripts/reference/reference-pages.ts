@@ -6,9 +6,11 @@ import { commandsPage } from "./commands-page.ts";
 import { decisionsPage } from "./decisions-page.ts";
 import { documentPage } from "./document-page.ts";
 import { errorsPage } from "./errors-page.ts";
+import { optionsPage } from "./options-page.ts";
 import { variablesPage } from "./variables-page.ts";
 
 export const REFERENCE_PAGES: Readonly<Record<string, () => string>> = {
+  "docs/api-options.md": optionsPage,
   "docs/commands.md": commandsPage,
   "docs/decisions.md": decisionsPage,
   "docs/document.md": documentPage,

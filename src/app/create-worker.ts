@@ -76,7 +76,7 @@ export interface WorkerOptions<Bindings = WorkerEnv, Settings = AnySchema | unde
   readonly version?: string;
   /** Server name for people, if `name` is not fit for display. */
   readonly title?: string;
-  /** What the server is for, in a sentence that clients may show. */
+  /** Purpose of the server, in a sentence that clients may show. */
   readonly description?: string;
   /** URL of a page about the server, which clients may link to. */
   readonly websiteUrl?: string;
@@ -102,7 +102,7 @@ export interface WorkerOptions<Bindings = WorkerEnv, Settings = AnySchema | unde
    * Limits for every tenant whose document sets no others. Absent ones keep their default. Per minute: `tenantMessages`
    * (60000), `principalMessages` (3000), `toolCalls` (1200, of one tool by one key), and without a credential
    * `addressMessages` (12000), `addressToolCalls` (6000), `addressRefusals` (100). In bytes: `bodyBytes` (4 MiB),
-   * `resultBytes` (36 MiB), `resourceBytes` (25 MiB). At once: `concurrentCalls` (200), `streams` (100). None by default:
+   * `resultBytes` (36 MiB), `resourceBytes` (25 MiB). At once: `concurrentCalls` (200), `streams` (100). Unlimited by default:
    * `dailyToolCalls`, `principalDailyToolCalls`.
    */
   readonly limits?: Limits;
@@ -150,7 +150,7 @@ export interface TenantryWorker {
 }
 
 /**
- * Creates a Worker that serves MCP at `/mcp/{tenant}`. `npx tenantry init` writes a project with all that it needs:
+ * Creates a Worker that serves MCP at `/mcp/{tenant}`. `tenantry init` writes a project with all that it needs:
  *
  * - The file that `main` names exports the Worker as default, and has `export * from "tenantry/objects"`.
  * - `wrangler.toml` binds a KV namespace: `kv_namespaces = [{ binding = "BODIES" }]`.

@@ -18,7 +18,9 @@ import { promptResult, type PromptReturn } from "./results.ts";
  * chosen, by these names.
  */
 export interface PromptArgument<Name extends string = string> {
+  /** Name shown to people. */
   readonly title?: string;
+  /** Describes the argument to people. */
   readonly description?: string;
   /** Whether a call must give the argument; false by default. */
   readonly required?: boolean;

@@ -29,7 +29,7 @@ export interface ResourceDescription<Settings = Tenantry.Settings> extends Acces
   readonly name: string;
   /** Name shown to people. */
   readonly title?: string;
-  /** Text for the model: what the content is, and when to read it. None by default. */
+  /** Text for the model: what the content is, and when to read it. Absent by default. */
   readonly description?: string;
   /** MIME type of contents that do not give their own. */
   readonly mimeType?: string;

@@ -42,7 +42,7 @@ export interface ToolDefinition {
 export interface Resumable {
   /** Milliseconds until the server closes the connection and lets the client reconnect; only from 2025-11-25 on. */
   readonly closeAfterMs: number;
-  /** Milliseconds that the client should wait before reconnecting. */
+  /** Milliseconds that the client should wait before reconnecting, at most 60000. */
   readonly retryMs: number;
 }
 

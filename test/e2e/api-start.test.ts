@@ -15,7 +15,11 @@ const { devDependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), 
 };
 
 function installed(line: RegExp): Record<string, string> {
-  const names = line.exec(page)?.[1]?.replaceAll("@latest", "").split(" ") ?? [];
+  const shown = line.exec(page)?.[1] ?? "";
+  const names = shown
+    .replaceAll("@latest", "")
+    .replace(/\S+\.tgz/, "tenantry")
+    .split(" ");
   expect(names.length).toBeGreaterThan(1);
   return Object.fromEntries(names.map((name) => [name, devDependencies[name] ?? ""]));
 }
@@ -25,7 +29,7 @@ function filesOfPage(): ReadonlyMap<string, string> {
   const manifest = {
     name: "shop",
     type: "module",
-    dependencies: installed(/^npm install (tenantry .*)$/m),
+    dependencies: installed(/^npm install (\S+\.tgz .*)$/m),
     devDependencies: installed(/^npm install --save-dev (.*)$/m),
   };
   return new Map([

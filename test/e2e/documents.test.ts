@@ -274,7 +274,7 @@ describe("docs/features.md", () => {
   const counts = async (origin: string) => (await fetch(`${origin}/count`)).text();
 
   test("a feature with a page that counts the calls of its tool", async () => {
-    const [source = ""] = await blocksOf("features.md");
+    const [, source = ""] = await blocksOf("features.md");
     const origin = await started(source);
     expect(await counts(origin)).toBe("0\n");
     for (const [at, { revision }] of ERAS.entries()) {
@@ -286,7 +286,7 @@ describe("docs/features.md", () => {
   });
 
   test("a tool by hand in its place, which checks its arguments itself", async () => {
-    const [source = "", byHand = ""] = await blocksOf("features.md");
+    const [, source = "", byHand = ""] = await blocksOf("features.md");
     const replaced = source
       .replace(/^let asked.*?^\}\);$/ms, byHand.replace(/^import .*\n/, "").replace("export const", "const"))
       .replace("defineTool, type Feature", "type Feature, type SourceTool");

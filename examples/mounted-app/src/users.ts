@@ -19,7 +19,7 @@ export function userOf(token: string | undefined): User | undefined {
   return token === undefined ? undefined : USERS.get(token);
 }
 
-/** Who calls, for every request; what it refuses is answered with the app's own response. */
+/** tenantry calls this for each request. A returned `Response` rejects the request. */
 export function authenticate(request: Request) {
   const [, token] = /^Bearer (.*)$/.exec(request.headers.get("authorization") ?? "") ?? [];
   const user = userOf(token);

@@ -10,7 +10,7 @@ import { authenticate, userOf } from "./users.ts";
 const mcp = createWorker({
   name: "teams",
   tools: [whoami, renameTeam],
-  // `key`: whom `authenticate` does not name gets in with a key alone.
+  // Mode `key`: a request without a user needs an API key.
   tenants: { red: { title: "Team red", mode: "key" }, blue: { title: "Team blue", mode: "key" } },
   path: "/ai",
   authenticate,

@@ -24,7 +24,7 @@ export async function ask(ctx: LibraryContext, path: string): Promise<Response> 
     signal: AbortSignal.timeout(OWN_LIMIT_MS),
   });
   if (response.status === 404) throw new UserError("The library does not have this.");
-  // What else goes wrong is for whoever runs this, not for the model: it is logged, and the caller learns its number.
+  // Any other failure goes to the log. The caller gets only its id.
   if (!response.ok) throw new Error(`${path}: ${response.status}`);
   return response;
 }

@@ -41,7 +41,7 @@ export interface TenantDefinitionOf<Seed = unknown, Around = unknown> {
    * Which credentials callers need; `open` by default.
    *
    * - `open`: none. A credential that is not valid is refused all the same.
-   * - `key`: an API key, in the header `Authorization: Bearer KEY`. `npx tenantry key create TENANT --name NAME` or the
+   * - `key`: an API key, in the header `Authorization: Bearer KEY`. `tenantry key create TENANT --name NAME` or the
    *   admin API makes keys: both need the feature `admin()` and the Worker secret
    *   `ADMIN_TOKEN` of 32 characters or more (in `.dev.vars` for `wrangler dev`).
    * - `oauth`: the token of a person who logged in; requires `auth`. `key+oauth`: a key or such a token.
