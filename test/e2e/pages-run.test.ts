@@ -38,7 +38,7 @@ const PRINTS: Readonly<Record<string, readonly RegExp[]>> = {
 };
 
 /** Pages that go on from a tenant that is there, with what their first YAML says. */
-const FROM_A_TENANT = ["docs/audit.md", "docs/gateway.md", "docs/limits.md", "docs/usage.md", "docs/webhooks.md"];
+const FROM_A_TENANT = ["audit", "gateway", "limits", "state", "usage", "webhooks"].map((name) => `docs/${name}.md`);
 
 const blocks = pageBlocks().filter(({ language, untried, page }) => {
   return language === "sh" && untried === undefined && !Object.hasOwn(ELSEWHERE, page);
