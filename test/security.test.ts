@@ -16,15 +16,25 @@ interface Promised {
   readonly attack: string;
 }
 
+function sectionOf(text: string, title: string): string {
+  return new RegExp(`^## ${title}$([\\s\\S]*?)^## `, "m").exec(text)?.[1] ?? "";
+}
+
 function promisesOf(text: string): readonly Promised[] {
-  const section = /^## Promises$([\s\S]*?)^## /m.exec(text)?.[1] ?? "";
-  const rows = section.split("\n").filter((line) => line.startsWith("|"));
+  const tests = new Map(
+    [...sectionOf(text, "Tests of the promises").matchAll(/^- \*\*(.+?)\*\*:([^\n]*(?:\n {2}[^\n]*)*)/gm)].map(
+      ([, attack = "", files = ""]) => [attack, [...files.matchAll(/`([^`]+)`/g)].map(([, file = ""]) => file)],
+    ),
+  );
+  const rows = sectionOf(text, "Promises")
+    .split("\n")
+    .filter((line) => line.startsWith("|"));
   return rows.slice(2).map((row) => {
-    const [promise = "", tests = "", attack = ""] = row
+    const [promise = "", attack = ""] = row
       .split("|")
       .slice(1)
       .map((cell) => cell.trim());
-    return { promise, tests: [...tests.matchAll(/`([^`]+)`/g)].map(([, file = ""]) => file), attack };
+    return { promise, tests: tests.get(attack) ?? [], attack };
   });
 }
 
@@ -58,7 +68,8 @@ describe("the promises", () => {
 
   it("would be seen broken", () => {
     const table =
-      "## Promises\n\n| a | b | c |\n| - | - | - |\n| nothing | | none |\n| gone | `test/no.test.ts` `SECURITY.md` | roles |\n\n## End\n";
+      "## Promises\n\n| a | b |\n| - | - |\n| nothing | none |\n| gone | roles |\n\n## Tests of the promises\n\n" +
+      "- **roles**: `test/no.test.ts`,\n  `SECURITY.md`\n\n## End\n";
     expect(promisesOf(table).flatMap(faultsOf)).toEqual([
       '"nothing" names no test',
       'there is no attack "none"',
@@ -69,8 +80,7 @@ describe("the promises", () => {
 });
 
 it("names boundaries that are folders or files of src", () => {
-  const section = /^## Boundaries$([\s\S]*?)^## /m.exec(page)?.[1] ?? "";
-  const named = [...section.matchAll(/^\| ([^|]*`[^|]*)\|/gm)].flatMap(([, cell = ""]) =>
+  const named = [...sectionOf(page, "Boundaries").matchAll(/^\| ([^|]*`[^|]*)\|/gm)].flatMap(([, cell = ""]) =>
     [...cell.matchAll(/`([^`]+)`/g)].map(([, path = ""]) => path),
   );
   expect(named.length).toBeGreaterThan(5);

@@ -155,8 +155,8 @@ describe("its README", () => {
   const readme = () => readFileSync(join(unpacked, "README.md"), "utf8");
 
   test("is for a person who installs it, not for one who has a checkout", () => {
-    expect(readme()).toMatch(/^npx tenantry init shop/m);
-    expect(readme()).toMatch(/^npm install tenantry zod$/m);
+    expect(readme()).toMatch(/^npx -y \.\/tenantry-0\.1\.0\.tgz init shop/m);
+    expect(readme()).toMatch(/^npm install \.\/tenantry-0\.1\.0\.tgz zod$/m);
     expect(readme()).not.toMatch(/npm ci|npm run|npm start --/);
   });
 

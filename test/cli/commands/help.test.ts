@@ -123,13 +123,19 @@ test("the configuration that help and docs/stdio.md show for a local client is J
   const blocks = [...page.matchAll(/```json\n(.*?)```/gs)].map(([, json = ""]) => json);
   const shown = [stdout.split("\n\n")[1] ?? "", ...blocks.filter((json) => json.includes('"stdio"'))];
   expect(shown).toHaveLength(2);
-  for (const text of shown) {
+  const starts = [
+    ["npx", "-y", "tenantry"],
+    ["node", "/PATH/TO/CHECKOUT/src/cli/main.ts"],
+  ];
+  for (const [index, text] of shown.entries()) {
+    const start = starts[index] ?? [];
     const { mcpServers } = JSON.parse(text) as {
       mcpServers: Record<string, { command: string; args: string[] }>;
     };
     for (const { command, args } of Object.values(mcpServers)) {
-      expect([command, ...args.slice(0, 3)]).toEqual(["npx", "-y", "tenantry", "stdio"]);
-      expect(commandOf(args.slice(2)).unknown).toEqual([]);
+      expect([command, ...args].slice(0, start.length)).toEqual(start);
+      expect(args[start.length - 1]).toBe("stdio");
+      expect(commandOf(args.slice(start.length - 1)).unknown).toEqual([]);
     }
   }
 });

@@ -6,7 +6,6 @@ import identity from "../../../docs/login-identity.md?raw";
 import people from "../../../docs/login-people.md?raw";
 import product from "../../../docs/login-product.md?raw";
 import first from "../../../docs/login.md?raw";
-import readme from "../../../README.md?raw";
 import { findBrokenAuth } from "../../../src/login/login-rules.ts";
 import {
   acceptsTokens,
@@ -14,7 +13,7 @@ import {
   type TenantDocument,
 } from "../../../src/tenants/document/tenant-document.ts";
 
-const PAGES = { identity, people, product, first, readme };
+const PAGES = { identity, people, product, first };
 /** A page that has shown a whole one goes on with what stands at `auth.login` in it. */
 const around = (login: LoginDocument): TenantDocument => ({
   mode: "oauth",
