@@ -10,7 +10,7 @@ export const DELIVERIES = "WebhookDeliveries";
 export interface DeliveryRequest {
   readonly tenant: string;
   readonly uid: TenantUid;
-  /** `done`: the webhooks that already received the event. */
+  /** `deliveredTo`: the webhooks that already received the event. */
   readonly events: readonly (WebhookMessage & { readonly deliveredTo: readonly string[] })[];
 }
 

@@ -273,16 +273,18 @@ export class SessionObject extends DurableObject {
 
   /** Creates the tables if there are none. The alarm deletes everything at the latest `expires` so far. */
   #openUntil(expires: number): StoredCalls {
+    const calls = this.#open();
     if ((this.#expires() ?? 0) < expires) {
       this.ctx.storage.kv.put("expires", expires);
       this.#alarmScheduler.schedule(expires);
     }
-    return this.#open();
+    return calls;
   }
 
   #open(): StoredCalls {
     if (this.#calls) return this.#calls;
-    migrate(this.ctx.storage.sql, [{ name: "calls", migrations: SESSION_MIGRATIONS }]);
+    const { storage } = this.ctx;
+    storage.transactionSync(() => migrate(storage.sql, [{ name: "calls", migrations: SESSION_MIGRATIONS }]));
     this.#subscriptions = createSubscriptions(this.ctx.storage.sql);
     this.#calls = new StoredCalls({
       storage: this.ctx.storage,

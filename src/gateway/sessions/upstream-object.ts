@@ -214,7 +214,7 @@ export class UpstreamObject extends DurableObject {
   }
 
   #migrate(): void {
-    migrate(this.#sql, [{ name: "sessions", migrations: UPSTREAM_MIGRATIONS }]);
+    this.ctx.storage.transactionSync(() => migrate(this.#sql, [{ name: "sessions", migrations: UPSTREAM_MIGRATIONS }]));
   }
 
   /** An object without sessions stores nothing. */

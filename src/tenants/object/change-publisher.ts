@@ -189,7 +189,11 @@ class Sender {
     const streams = await publishToHubs(this.#rows, storageKey, event, hubCountOf(this.#rows));
     if (first) this.#queue.shift();
     this.#sent = event.version;
-    if (streams === 0 && arrivals === this.#arrivals) this.#listening = false;
+    if (streams === 0 && arrivals === this.#arrivals) {
+      this.#listening = false;
+      // Closes that are left would reach streams that begin later.
+      this.#queue = [];
+    }
     this.#rows.transaction(() => {
       this.#rows.setState("sent", event.version);
       if (this.#listening) return;

@@ -65,6 +65,22 @@ describe("without listeners", () => {
     });
   });
 
+  it("forgets closes that wait, so that none reaches a later listener", async () => {
+    await announcing(async ({ methods, log, ways, clock, tenant }) => {
+      methods.listen(null);
+      const release = ways.hold();
+      log.policy(2, clock.now + 500, { principal: "key a" });
+      log.policy(3, clock.now + 500, {});
+      const sending = methods.flush();
+      release();
+      await sending;
+      const listener = await listenAt(tenant.id);
+      methods.listen(null);
+      log.updated("note:b", false);
+      expect(await listener.next()).toMatchObject({ updated: ["note:b"], close: null });
+    });
+  });
+
   it("keeps a listener who came while the hub reported none", async () => {
     await announcing(async ({ methods, log, ways, tenant }) => {
       methods.listen(null);
