@@ -38,10 +38,11 @@ export async function rateLimit(authorized: AuthorizedRequest, value: unknown): 
 
 async function limitAndCheckStepUp(authorized: AuthorizedRequest, value: unknown): Promise<RateLimitResult> {
   const result = await limitByCount(authorized, value);
-  if (!authorized.document.auth) return result;
+  // A caller over a limit gets no challenge: guesses of hidden tools count, too.
+  if (result || !authorized.document.auth) return result;
   const { requireStepUp } = authorized.context.deployment.features.find((feature) => feature.requireStepUp) ?? {};
   // A request for another credential has an HTTP status, which applies to the whole body: nothing in it runs.
-  return requireStepUp?.(authorized, value) ?? result;
+  return requireStepUp?.(authorized, value);
 }
 
 async function limitByCount(authorized: AuthorizedRequest, value: unknown): Promise<RateLimitResult> {

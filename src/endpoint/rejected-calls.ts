@@ -3,6 +3,7 @@
 
 import { runAroundForRejection } from "../handlers/around.ts";
 import type { McpRequest } from "../protocol/mcp-request.ts";
+import { MAX_BATCH } from "../protocol/classify.ts";
 import { encodeFailure } from "../protocol/dispatch.ts";
 import { DEFAULT_REVISION, REVISION_2026 } from "../protocol/revisions.ts";
 import type { Failure } from "../protocol/errors.ts";
@@ -36,7 +37,8 @@ export async function reportLimited(
   result: Failure | readonly (Failure | undefined)[],
 ): Promise<void> {
   const revision = authorized.context.era === "2026" ? REVISION_2026 : DEFAULT_REVISION;
-  const messages = Array.isArray(value) ? (value as unknown[]) : [value];
+  // As many as the limits count: a body with more is refused whole, and may have tens of thousands.
+  const messages = Array.isArray(value) ? (value as unknown[]).slice(0, MAX_BATCH) : [value];
   // In parallel: each hook may take its time.
   await Promise.all(
     messages.map(async (message, at) => {

@@ -97,18 +97,22 @@ interface Row extends DailyLimit {
 
 function methodsOf(host: TenantHost): LimitMethods {
   const { sql } = host;
+  const callers = new CallerCounts(sql);
   return {
     take: (limits) =>
       host.transaction(() => {
         const now = host.now();
-        const rows = limits.map((limit) => rowOf(host, limit, now));
+        const rows = limits.map((limit) => rowOf(host, callers, { limit, now }));
         const isTaken = rows.every(({ used, most }) => used < most);
         return { day: dayOf(now), used: rows.map((row) => addCalls(host, row, isTaken ? 1 : 0)), isTaken };
       }),
     count: (counted) =>
       host.transaction(() => {
         const now = host.now();
-        return { day: dayOf(now), used: counted.map((one) => addCalls(host, rowOf(host, one, now), one.calls)) };
+        return {
+          day: dayOf(now),
+          used: counted.map((one) => addCalls(host, rowOf(host, callers, { limit: one, now }), one.calls)),
+        };
       }),
     recordExceeded: (exceeded) => {
       host.transaction(() => {
@@ -133,19 +137,54 @@ function methodsOf(host: TenantHost): LimitMethods {
   };
 }
 
-function rowOf(host: TenantHost, { caller: requested, most }: DailyLimit, now: number): Row {
+function rowOf(
+  host: TenantHost,
+  callers: CallerCounts,
+  { limit: { caller: requested, most }, now }: { readonly limit: DailyLimit; readonly now: number },
+): Row {
   const findRow = (caller: string) =>
     host.sql
       .exec<{ day: string; used: number }>("SELECT day, used FROM daily_calls WHERE caller = ?", caller)
       .toArray()[0];
   const today = dayOf(now);
   const kind = kindOf(requested);
-  const isOwnRow = requested === "" || findRow(requested) || !hasMaxCallers(host, today, kind);
+  const isOwnRow = requested === "" || findRow(requested) || callers.add(today, kind);
   const caller = isOwnRow ? requested : `others ${kind}`;
   const row = findRow(caller);
   // A clock that was set back a little over midnight does not start the previous day's limit again.
   const day = row && row.day > today && row.day <= dayOf(now + CLOCK_SKEW_MS) ? row.day : today;
   return { caller, most, day, used: row?.day === day ? row.used : 0 };
+}
+
+/** How many callers of each kind have a row. The rows are counted once a day, since a count reads all of them. */
+class CallerCounts {
+  readonly #sql: TenantHost["sql"];
+  /** By kind. Bound: the kinds of callers. */
+  readonly #counts = new Map<string, { readonly day: string; callers: number }>();
+
+  constructor(sql: TenantHost["sql"]) {
+    this.#sql = sql;
+  }
+
+  /** Counts a caller without a row. Returns false if no more callers of this kind get one today. */
+  add(day: string, kind: string): boolean {
+    let counted = this.#counts.get(kind);
+    if (counted?.day !== day) this.#counts.set(kind, (counted = { day, callers: this.#count(day, kind) }));
+    if (counted.callers >= MAX_CALLERS) return false;
+    counted.callers += 1;
+    return true;
+  }
+
+  /** Deletes rows of earlier days if there are too many. */
+  #count(day: string, kind: string): number {
+    const query = "SELECT count(*) AS callers FROM daily_calls WHERE caller >= ? AND caller < ?";
+    // The range of ids that begin with the kind and a space: "!" is the character after the space.
+    const count = () => this.#sql.exec<{ callers: number }>(query, `${kind} `, `${kind}!`).one().callers;
+    const callers = count();
+    if (callers < MAX_CALLERS) return callers;
+    this.#sql.exec("DELETE FROM daily_calls WHERE day <> ?", day);
+    return count();
+  }
 }
 
 /** Returns the new count. */
@@ -165,16 +204,6 @@ function emitDailyLimitWarning(
   const threshold = most * WARN_AT;
   if (before < threshold && after >= threshold)
     emitEvent?.({ type: "quota.reached", key: `${caller} ${day}`, data: { who: caller, day, most } });
-}
-
-/** Deletes rows of earlier days first. */
-function hasMaxCallers({ sql }: TenantHost, day: string, kind: string): boolean {
-  const query = "SELECT count(*) AS callers FROM daily_calls WHERE caller >= ? AND caller < ?";
-  // The range of ids that begin with the kind and a space: "!" is the character after the space.
-  const count = () => sql.exec<{ callers: number }>(query, `${kind} `, `${kind}!`).one().callers;
-  if (count() < MAX_CALLERS) return false;
-  sql.exec("DELETE FROM daily_calls WHERE day <> ?", day);
-  return count() >= MAX_CALLERS;
 }
 
 function recordExceeded(host: TenantHost, { name, most, caller }: ExceededLimitRecord): void {

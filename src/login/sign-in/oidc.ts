@@ -17,7 +17,7 @@ import {
 import { providerUnavailable, isSignInFailure, unusableAnswer, unexpectedAnswer } from "./sign-in-failure.ts";
 import { quirksOf, switchPromptOf } from "./provider-quirks.ts";
 import { requestUser, type SignInContext } from "./provider-requests.ts";
-import type { SignInFailure, IdentityProviderClient } from "./identity-provider-client.ts";
+import type { SignInFailure, IdentityProviderClient, ProviderIdentity } from "./identity-provider-client.ts";
 import { toProviderIdentity, toSignInSuccess } from "./provider-identity.ts";
 
 type Claims = Readonly<Record<string, unknown>> & { readonly sub: string };
@@ -74,10 +74,20 @@ export const oidc: IdentityProviderClient = {
       const earlierClaims = idToken === undefined ? person.claims : {};
       return isSignInFailure(userClaims)
         ? undefined
-        : toProviderIdentity(issuer, subject, { ...earlierClaims, ...userClaims, ...claims });
+        : toProviderIdentity(issuer, subject, { ...earlierClaims, ...withVerification(userClaims, person), ...claims });
     });
   },
 };
+
+/** A new address without `email_verified`, from a provider that said it before, is not verified. */
+function withVerification(
+  userClaims: Readonly<Record<string, unknown>>,
+  { claims: earlierClaims }: ProviderIdentity,
+): Readonly<Record<string, unknown>> {
+  const isSilent = !Object.hasOwn(userClaims, "email_verified") && Object.hasOwn(earlierClaims, "email_verified");
+  const isNewAddress = userClaims["email"] !== undefined && userClaims["email"] !== earlierClaims["email"];
+  return isSilent && isNewAddress ? { ...userClaims, email_verified: false } : userClaims;
+}
 
 function wantsOfflineAccess({ request = "" }: LoginDocument): boolean {
   return request.split(" ").includes("offline_access");

@@ -13,8 +13,10 @@ export const MAX_IDENTITY_CHARACTERS = 40_000;
 type Claims = Readonly<Record<string, unknown>>;
 
 export function toProviderIdentity(issuer: string, subject: string, userClaims: Claims): ProviderIdentity {
-  const { email_verified: isVerified = true, email, ...others } = userClaims;
+  const { email, ...others } = userClaims;
+  const { email_verified: isVerified = true } = others;
   const isVerifiedEmail = isVerified === true || isVerified === "true";
+  // `email_verified` stays, so that a later answer without it does not count as true.
   const claims = { ...others, ...(isVerifiedEmail && email !== undefined && { email }), sub: subject };
   const { name, groups } = others;
   return {

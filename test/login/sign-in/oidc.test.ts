@@ -386,6 +386,20 @@ describe("revalidation", () => {
     expect(person?.claims).toEqual({ sub: "00u-alice", ...claims });
   });
 
+  it.each([
+    ["that was not verified", false, "alice@example.com"],
+    ["that is new", true, "boss@example.com"],
+  ])("an address %s does not become verified because the user endpoint does not say", async (_what, before, after) => {
+    const at = await setup();
+    Object.assign(at.provider.people["alice"] ?? {}, { email: "alice@example.com", email_verified: before });
+    const { person, provider: tokens } = expectIn(await at.signIn());
+    at.provider.instead["/token"] = () => Response.json({ access_token: "access-2", token_type: "Bearer" });
+    at.provider.instead["/userinfo"] = () => Response.json({ sub: "00u-alice", email: after });
+    const confirmed = await oidc.revalidate?.(at.context, tokens as ProviderTokens, person);
+    expect(confirmed).toMatchObject({ state: "confirmed", person: { subject: "00u-alice" } });
+    expect(JSON.stringify(confirmed)).not.toContain("@example.com");
+  });
+
   it.each([403, 404, 408])("a user endpoint that answers %i takes no groups away", async (status) => {
     const at = await setup({ scopes: { claim: "groups", values: { staff: ["reading"] } } });
     at.provider.onlyInUserInfo.add("groups");
