@@ -21,7 +21,7 @@ A tenant document configures a tenant. This page lists all its fields. Write a d
 \`npm run -s tenantry --\` in a checkout):
 
 \`\`\`text
-tenantry diff -f tenant.yaml      shows what would change
+tenantry diff -f tenant.yaml    # shows what would change
 tenantry apply -f tenant.yaml
 \`\`\`
 
