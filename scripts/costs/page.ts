@@ -89,8 +89,8 @@ ${table(
   ],
 )}
 
-\`npx node scripts/costs.ts\` writes this page from \`scripts/costs/billed.json\`. A test sends each kind of request to a real Worker, counts calls of bindings, SQLite rows
-and alarms, and fails if a kind costs more or less than the page says. \`npx node scripts/costs.ts --count\` counts again and writes both.
+\`npx node scripts/costs.ts\` writes this page from \`scripts/costs/billed.json\`. A test sends each kind of request to a real Worker, and counts calls of
+bindings, SQLite rows and alarms. It fails if a kind costs more or less than this page says. \`npx node scripts/costs.ts --count\` counts again and writes both.
 
 ## A month
 

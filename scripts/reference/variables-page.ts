@@ -67,7 +67,7 @@ const TAIL = `- Other web pages may call only from the visitor's own machine, an
 
 Every Worker also needs the KV binding \`BODIES\` and a migration that names its classes: [api-start.md](api-start.md).
 
-## Of the command line
+## Command line
 
 | name               | meaning                                                        |
 | ------------------ | -------------------------------------------------------------- |
