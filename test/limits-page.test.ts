@@ -39,7 +39,7 @@ test("the page has each limit of the table, with its number, its unit, who may r
   );
 });
 
-test("the page has what nobody raises, with its number", () => {
+test("the page has the fixed limits, with their numbers", () => {
   const rows = new Map(rowsUnder("| fixed ").map(([what = "", number = ""]) => [what, number]));
   expect(rows.get("messages of a batch")).toBe(shown(MAX_BATCH));
   expect(rows.get("bytes of a URI")).toBe(shown(MAX_URI_BYTES));

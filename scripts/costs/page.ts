@@ -62,57 +62,90 @@ function monthRows({ amounts, usd: parts }: month.Month): string {
 }
 
 const perThousand = (counted: BilledTable): Amounts => month.streams(counted, 1000);
+const parts = ({ amounts, usd: of }: month.Month, names: readonly Priced[]) =>
+  names.map((name) => [PRICES[name].what, number(amounts[name] ?? 0), usd(of[name] ?? 0)]);
 
 /** The page, which oxfmt has yet to lay out. */
 export function costsPage(counted: BilledTable): string {
-  const reckoned = month.reckonMonth(counted);
+  const plain = month.reckonMonth(counted);
+  const withUsage = month.reckonMonth(counted, { usage: true });
+  const requests = plain.amounts.requests ?? 0;
+  const logged = ((requests * 2 - PRICES.logEvents.included) / 1e6) * PRICES.logEvents.usd;
   const calls = month.TENANTS * month.CALLS_A_DAY;
-  return `# What it costs
+  return `# Costs
 
-Made by \`npx node scripts/costs.ts\` from \`scripts/costs/billed.json\`, which a test counts: each kind of request is sent to a Worker whose
-bindings, SQLite and alarms are counted and are the real ones. It fails when a kind costs more than this page says, or less.
-\`npx node scripts/costs.ts --count\` counts again and writes both.
+This page says what Cloudflare bills for tenantry, for a month and for each kind of request.
+
+${table(
+  ["a month", "USD"],
+  [
+    [
+      `${number(month.TENANTS)} tenants, ${number(calls)} calls a day, ${number(month.STREAMS)} open streams`,
+      usd(plain.total),
+    ],
+    ["the same with [usage()](usage.md)", usd(withUsage.total)],
+    ["1,000 idle streams", usd(usdOf(perThousand(counted)))],
+    ["the plan (Workers Paid), in the first two rows", usd(PLAN_USD)],
+  ],
+)}
+
+\`npx node scripts/costs.ts\` writes this page from \`scripts/costs/billed.json\`. A test sends each kind of request to a real Worker, and counts calls of
+bindings, SQLite rows and alarms. It fails if a kind costs more or less than this page says. \`npx node scripts/costs.ts --count\` counts again and writes both.
 
 ## A month
 
-${number(month.TENANTS)} tenants with ${number(month.CALLS_A_DAY)} calls a day each (${number(calls)} in all), and ${number(month.STREAMS)} streams that stand all day:
-**USD ${usd(reckoned.total)}**. Of it, the streams are USD ${usd(usdOf(month.streams(counted, month.STREAMS)))}, which is USD ${usd(usdOf(perThousand(counted)))} a month for 1,000 idle streams, and the rest is what the calls
-of ${number(month.TENANTS)} tenants cost, with the plan.
+The first row is ${number(month.TENANTS)} tenants with ${number(month.CALLS_A_DAY)} calls a day each, and ${number(month.STREAMS)} streams that are open all day. The streams are USD ${usd(usdOf(month.streams(counted, month.STREAMS)))} of it.
 
-${monthRows(reckoned)}
+${monthRows(plain)}
 
-It assumes that
+Assumptions:
 
-- every call finds its tenant's lease ended, for an isolate that a tenant's call reaches every nine seconds has one of five. Where calls are more frequent, or
-  \`maxStalenessMs\` is larger, most cost no object call at all;
-- callers have keys, whose last use is written once an hour;
-- a call takes ${month.CPU_MS} ms of the Worker's CPU, a tool's own work not counted, and an object runs ${month.OBJECT_MS} ms for each call to it;
-- a stream ends after ${month.STREAM_MINUTES} minutes, and its client opens the next one; that it is idle otherwise costs nothing: comments that keep it
-  open are written by the Worker, which is billed for CPU, and the object behind it hibernates;
-- one request of a thousand fails and has an entry in the logs, and tools write one for ${100 * month.LOGGED} % of requests.
+- Each call reads the tenant's policy from its object. An isolate may use a cached policy only for its _lease_, 5 s by default, and here each isolate gets a call less often. With
+  more calls, or a larger \`maxStalenessMs\`, most calls need no object.
+- Callers have keys. The time of a key's last use is written once an hour.
+- A call takes ${month.CPU_MS} ms of CPU in the Worker, without the work of the tool. An object runs ${month.OBJECT_MS} ms for each call to it.
+- A stream ends after ${month.STREAM_MINUTES} minutes, and its client opens the next one. Its object hibernates meanwhile, and the Worker's keepalives
+  cost only CPU.
+- One request of 1,000 fails and writes a log entry. Tools write one for ${100 * month.LOGGED} % of requests.
 
-Not in it: what is stored (USD 0.20 a GB and month in objects beyond 5 GB, 0.50 in KV beyond 1 GB), events of \`telemetry()\` where a
-dataset is bound (USD 0.25 a million: \`TELEMETRY_SAMPLE\` says of which part of the requests there is one), and what tools and upstreams
-cost where they run.
+### With usage()
+
+\`usage()\` sends what an isolate counted to the tenant's object, at most every ten seconds. Under the assumptions above each call is sent by itself: one object call and two
+rows written. The bill then has these rows instead:
+
+${table(["what", "in the month", "USD"], parts(withUsage, ["objectRequests", "objectSeconds", "rowsWritten"]))}
+
+If one isolate gets many calls of a tenant within ten seconds, they share an object call, and each tool adds one row. \`callAudit()\` sends every second, and writes a row
+for each call.
+
+### Not in it
+
+| what                                             | USD                                        |
+| ------------------------------------------------ | ------------------------------------------ |
+| storage of objects, beyond 5 GB                  | 0.20 a GB and month                        |
+| storage of KV, beyond 1 GB                       | 0.50 a GB and month                        |
+| events of \`telemetry()\` in a dataset             | 0.25 a million; \`TELEMETRY_SAMPLE\` lowers it |
+| the work of tools, and upstreams (other MCP servers) | what they cost where they run          |
 
 ## Logs
 
-With every request in Workers Logs, this month would have ${number((reckoned.amounts.requests ?? 0) * 2)} entries or more, which is USD ${usd((((reckoned.amounts.requests ?? 0) * 2 - PRICES.logEvents.included) / 1e6) * PRICES.logEvents.usd)}. \`wrangler.toml\`
-therefore has \`invocation_logs = false\`: a request writes no entry by itself, and what fails is written by the Worker, always. \`head_sampling_rate\`
-stays at 1: it chooses requests before anybody knows whether they fail, so at 0.01 of a hundred errors 99 would be lost. Who wants to
-see every request for an hour sets \`invocation_logs = true\`, or runs \`wrangler tail\`, which costs nothing.
+If every request wrote a log entry, this month would have ${number(requests * 2)} entries or more: USD ${usd(logged)}. So \`wrangler.toml\` has \`invocation_logs = false\`. A
+request writes no entry by itself; the Worker always writes an entry for an error.
 
-## Of each kind
+Leave \`head_sampling_rate\` at 1. Cloudflare samples before a request runs, so a rate of 0.01 would lose 99 of 100 errors. To see every request for an hour, set
+\`invocation_logs = true\`, or run \`wrangler tail\`, which costs nothing.
 
-\`a + b\`: a at once, b by alarms within the hour after it (of sessions, when they end). Rows are those that SQLite says it read and
-wrote; an alarm that is set is a written row, one that rings an object call. In the last column nothing is included in the plan, and
-no CPU, time and log.
+## Each kind of request
+
+\`a + b\` means: a during the request, b by alarms within the next hour, or at the end of a session. Setting an alarm is a written row; an alarm that fires is an object call. The last
+column counts nothing as included in the plan, and leaves out CPU, object time and logs.
 
 ${kinds(counted)}
 
-A stream that stands for an hour is opened ${60 / month.STREAM_MINUTES} times, for a day ${(24 * 60) / month.STREAM_MINUTES} times: USD ${usd(usdOf(month.streams(counted, 1, 1)) * 1e6)} for a million of such days.
-How many streams are told of a change makes no difference to objects: what leaves them by WebSocket is free, and the streams of an isolate
-share a look at what changed.
+"Policy cached" means that the call runs within the lease; "policy fetched" means that the lease has ended.
+
+A stream that is open for an hour is opened ${60 / month.STREAM_MINUTES} times, for a day ${(24 * 60) / month.STREAM_MINUTES} times: USD ${usd(usdOf(month.streams(counted, 1, 1)) * 1e6)} for a million of such days. A change costs the same
+for one stream and for many: WebSocket messages that objects send are free, and the streams of an isolate share one read.
 
 ## Prices
 
@@ -125,11 +158,10 @@ ${prices()}
 
 ## KV and where it stores
 
-KV keeps bodies of resources, catalogs of upstreams, and where tenants are placed. Each of its keys is written
-at most once a second, and most are written once, for a key names what is stored under it.
+KV stores bodies of resources, catalogs of upstreams, and the region of each tenant. tenantry writes each KV key at most once a second, and most keys only once.
 
-KV knows no jurisdictions: what it stores is copied to wherever it is read. A tenant with a \`jurisdiction\` has its objects there (its
-document, keys, index, words of texts, audit log, sessions), but **the bodies of its resources lie in KV like everybody's**. Where bodies
-must not leave a jurisdiction, store none: keep them at a server of your own there, and let a template or a tool read them.
+KV has no jurisdictions: Cloudflare copies a value to wherever it is read. A tenant with a \`jurisdiction\` has its Durable Objects there: document, keys, search index, audit log and
+sessions. **The bodies of its resources are in KV, like those of every tenant.** If bodies must stay in a jurisdiction, store none. Keep them on your own server there, and
+read them in a resource template or a tool.
 `;
 }

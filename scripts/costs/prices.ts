@@ -17,20 +17,20 @@ export interface Price {
 
 export const PRICES = {
   requests: { what: "requests to the Worker", usd: 0.3, included: 10e6 },
-  cpuMs: { what: "milliseconds of CPU of the Worker", usd: 0.02, included: 30e6 },
+  cpuMs: { what: "CPU milliseconds of the Worker", usd: 0.02, included: 30e6 },
   objectRequests: {
-    what: "requests to objects: calls, alarms that ring, 20 messages that arrive by WebSocket",
+    what: "requests to objects: calls, alarms, 20 WebSocket messages",
     usd: 0.15,
     included: 1e6,
   },
   objectSeconds: { what: "GB-seconds of objects", usd: 12.5, included: 400_000 },
-  rowsRead: { what: "rows that SQLite reads", usd: 0.001, included: 25e9 },
-  rowsWritten: { what: "rows that it writes or deletes; an alarm that is set is one", usd: 1, included: 50e6 },
-  kvReads: { what: "reads of KV, those that find nothing too", usd: 0.5, included: 10e6 },
-  kvWrites: { what: "writes of KV", usd: 5, included: 1e6 },
-  kvDeletes: { what: "deletions in KV", usd: 5, included: 1e6 },
-  kvLists: { what: "lists of KV", usd: 5, included: 1e6 },
-  logEvents: { what: "entries of Workers Logs", usd: 0.6, included: 20e6 },
+  rowsRead: { what: "rows read", usd: 0.001, included: 25e9 },
+  rowsWritten: { what: "rows written or deleted; setting an alarm is one", usd: 1, included: 50e6 },
+  kvReads: { what: "KV reads, misses too", usd: 0.5, included: 10e6 },
+  kvWrites: { what: "KV writes", usd: 5, included: 1e6 },
+  kvDeletes: { what: "KV deletes", usd: 5, included: 1e6 },
+  kvLists: { what: "KV lists", usd: 5, included: 1e6 },
+  logEvents: { what: "log entries (Workers Logs)", usd: 0.6, included: 20e6 },
 } as const satisfies Record<string, Price>;
 
 export type Priced = keyof typeof PRICES;

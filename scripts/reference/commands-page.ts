@@ -7,7 +7,13 @@ import { table } from "./table.ts";
 
 const HEAD = `# Commands
 
-Every command of \`tenantry\`, with its options. \`tenantry help COMMAND\` adds examples. Written by \`npm run reference\`, from the sources.`;
+This page lists every command of \`tenantry\` with its options. \`tenantry\` stands for \`npm run -s tenantry --\` in a checkout. \`npm run reference\` writes this page from the sources.
+
+\`\`\`text
+tenantry help                  first steps
+tenantry help key create       a command, with examples
+tenantry help configuration    the server and the token of a command
+\`\`\``;
 
 interface Form {
   readonly path: string;
@@ -19,7 +25,7 @@ export function commandsPage(): string {
   const groups = program.commands
     .filter((one) => !one.name().startsWith("_") && one.name() !== "help")
     .toSorted((a, b) => (a.name() < b.name() ? -1 : 1));
-  const common = table(["option of every command", "what it does"], program.options.map(optionRow));
+  const common = table(["option of every command", "meaning"], program.options.map(optionRow));
   return `${[HEAD, common, ...groups.map(section)].join("\n\n")}\n`;
 }
 
@@ -29,7 +35,7 @@ function section(group: Command): string {
     [code(["tenantry", path, ...command.registeredArguments.map(argumentText)].join(" ")), cell(command.description())],
     ...command.options.filter(({ hidden }) => !hidden).map(optionRow),
   ]);
-  return `## ${group.name()}\n\n${table(["command or option", "what it does"], rows)}`;
+  return `## ${group.name()}\n\n${table(["command or option", "meaning"], rows)}`;
 }
 
 function formsOf(command: Command, path: string): Form[] {

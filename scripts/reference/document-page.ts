@@ -17,18 +17,22 @@ interface Member {
 
 const HEAD = `# The tenant document
 
-What a tenant is, as its operators write it: in YAML or JSON for \`tenantry apply -f\`, in JSON for \`PUT
-/admin/v1/tenants/{id}/document\`. Every member may be left out, unless it says required. What is not named here is refused, with its line
-and the name that was meant. \`tenantry diff -f\` shows what a file would change. Written by \`npm run reference\`, from the schema.
+A tenant document configures a tenant. This page lists all its fields. Write a document in YAML or JSON, and apply it (\`tenantry\` stands for
+\`npm run -s tenantry --\` in a checkout):
 
-In a file stand beside it \`id\`, which names the tenant, and, for one that is made by it, \`region\` or \`jurisdiction\`
-([keys-and-profiles.md](keys-and-profiles.md#where-a-tenant-is-kept)). All of it at once is the example of \`tenantry help document\`:`;
+\`\`\`text
+tenantry diff -f tenant.yaml    # shows what would change
+tenantry apply -f tenant.yaml
+\`\`\`
 
-const PATTERNS =
-  "In patterns `*` stands for any run of characters, `?` for one. A `*` at the end costs nothing; of patterns with `*` or `?` elsewhere " +
-  `\`tools\`, all \`scopes\` and any one profile have at most ${BOUNDS.innerPatterns} characters, in a tenant's own document and in each base.`;
+\`PUT /admin/v1/tenants/{id}/document\` takes the document as JSON. All fields are optional, unless the table says "required". An unknown field is refused, with its line and the nearest
+name. In a file, \`id\` names the tenant. \`region\` or \`jurisdiction\` count only when the file creates the tenant
+([keys-and-profiles.md](keys-and-profiles.md#where-a-tenant-is-kept)). \`npm run reference\` writes this page from the schema. \`tenantry help document\` shows this example:`;
 
-/** Members of it, those of lists and of what is kept by name included; of what is made like another, only the member itself. */
+const PATTERNS = `In patterns, \`*\` stands for any characters and \`?\` for one. Patterns with an inner \`*\` or \`?\` may have ${BOUNDS.innerPatterns} characters in \`tools\`, as many in all
+\`scopes\` together, and as many in each profile. Each base document may have as many again. A \`*\` at the end does not count.`;
+
+/** All fields, also of list items and of named values. A field in `ALIKE` has no inner ones here. */
 export function membersOf(shape: Shape, before = ""): readonly Member[] {
   return Object.entries(shape.properties ?? {}).flatMap(([name, inner]) => {
     const path = before + name;
@@ -55,11 +59,11 @@ export function documentPage(): string {
   const words = new Map<string, string>([
     ...wordsOf("member", DOCUMENT_WORDS, paths(spoken)),
     ...members.filter(isLimit).map(({ path }) => [path, LIMITS[path.slice(7) as keyof typeof LIMITS].about] as const),
-    ...Object.entries(ALIKE).map(([path, other]) => [path, `as \`${other}\``] as const),
+    ...Object.entries(ALIKE).map(([path, other]) => [path, `like \`${other}\``] as const),
   ]);
   const rows = (some: readonly Member[], from = 0) =>
     table(
-      ["member", "value", "what it is"],
+      ["field", "value", "meaning"],
       some.map(({ path, shape, isRequired }) => [
         `\`${path.slice(from)}\`${isRequired ? ", required" : ""}`,
         shapeWords(shape),

@@ -11,33 +11,39 @@ const ERROR_KEYS = Object.keys(ERRORS) as ErrorKey[];
 /** Codes of RFC 6749, 6750, 7591 and 8707. */
 const OAUTH = /"((?:invalid|insufficient|unsupported|temporarily|access|server)_(?!key)[a-z_]+)"/g;
 
-const HEAD = `# Errors, and what to do
+const HEAD = `# Errors
 
-Each error that a client, an operator or a person may be told, by its text. What stands behind the text, after a colon, is about the one case. Who is
-asked why something does not work begins at [troubleshooting.md](troubleshooting.md), which goes by what people see. Written by \`npm run reference\`,
-from the tables of the sources.`;
+This page explains each error of an MCP endpoint, the admin API and login, and says what to do. To start from what a customer sees, read [troubleshooting.md](troubleshooting.md). The text after
+a colon in an error is about the single case. \`npm run reference\` writes this page from the sources.`;
 
-const MCP = `## At an MCP endpoint
+const MCP = `## MCP endpoints
 
-JSON-RPC codes, in era 2025 and in 2026-07-28 where they differ, and the HTTP status. What a method itself answers has status 200.`;
+A client gets an error like this:
 
-const ADMIN = `## From the admin API
+\`\`\`text
+{ "jsonrpc": "2.0", "id": 1, "error": { "code": -32600, "message": "Session not found" } }
+\`\`\`
 
-\`application/problem+json\`, with \`detail\`, \`errors\` and \`requestId\`. \`type\` is \`urn:tenantry:problem:\` and the name.`;
+Two codes or statuses: the first is for protocol versions of 2025, the second for 2026-07-28. Status 200 means that the method itself failed.`;
 
-const LOGIN = `## From login
+const ADMIN = `## Admin API
 
-What OAuth clients of a tenant's own authorization server are told, or those who bring a token. A person gets a page with the cause and the next step.`;
+The body is \`application/problem+json\`, with \`detail\`, \`errors\` and \`requestId\`. Its \`type\` is \`urn:tenantry:problem:\` and the name.`;
 
-const IDENTITY = `## From \`ctx.identity\`
+const LOGIN = `## Login
 
-\`no token for this caller (RULE): ...\`, to whoever calls and in the log: [login-identity.md](login-identity.md).`;
+OAuth clients of a tenant get these errors. A person gets a page with the cause and the next step.`;
 
-const ELSEWHERE = `## Elsewhere
+const IDENTITY = `## \`ctx.identity\`
 
-- Why an upstream cannot be read, and what helps: [gateway.md](gateway.md#when-something-is-missing). Why a request may not leave: [outbound.md](outbound.md).
-- What an author meets while writing: [troubleshooting.md](troubleshooting.md#while-you-write).
-- What the command line ends with: \`tenantry help exit-codes\`.`;
+The error is \`no token for this caller (RULE): ...\`. The caller and the log get it: [login-identity.md](login-identity.md).`;
+
+const ELSEWHERE = `## Other errors
+
+- An upstream cannot be read: [gateway.md](gateway.md#when-something-is-missing).
+- A request by \`ctx.fetch\` is refused: [outbound.md](outbound.md).
+- A mistake while you write tools: [troubleshooting.md](troubleshooting.md#while-you-write).
+- Exit codes of the command line: \`tenantry help exit-codes\`.`;
 
 export function errorsPage(): string {
   const parts = [HEAD, MCP, mcpTable(), ADMIN, adminTable(), LOGIN, loginTable(), IDENTITY, identityTable(), ELSEWHERE];
@@ -56,7 +62,7 @@ function mcpTable(): string {
     inEras(errorStatus, key),
     ...ERROR_WORDS[key],
   ]);
-  return table(["text", "code", "status", "what it means", "what to do"], rows);
+  return table(["text", "code", "status", "meaning", "what to do"], rows);
 }
 
 /** Its module is for Workers alone: what it says is read. */
@@ -68,7 +74,7 @@ function adminTable(): string {
   );
   const worded = wordsOf("problem", PROBLEM_WORDS, [...said.keys()]);
   return table(
-    ["title", "name", "status", "what it means", "what to do"],
+    ["title", "name", "status", "meaning", "what to do"],
     worded.map(([name, words]) => [...(said.get(name) ?? []), ...words]),
   );
 }
@@ -78,7 +84,7 @@ function loginTable(): string {
   const found = files.flatMap((file) => [...read(file).matchAll(OAUTH)].map(([, code = ""]) => code));
   const codes = [...new Set(found)].toSorted((a, b) => (a < b ? -1 : 1));
   const rows = wordsOf("OAuth error", LOGIN_WORDS, codes).map(([code, words]) => [`\`${code}\``, ...words]);
-  return table(["error", "what it means", "what to do"], rows);
+  return table(["error", "meaning", "what to do"], rows);
 }
 
 function identityTable(): string {
@@ -89,5 +95,5 @@ function identityTable(): string {
     said.get(rule) ?? "",
     todo,
   ]);
-  return table(["rule", "what it says", "what to do"], rows);
+  return table(["rule", "the text", "what to do"], rows);
 }

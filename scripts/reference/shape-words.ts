@@ -1,6 +1,6 @@
-// How a shape of the contract is said in a cell of a table: what a value may be, with its bounds.
+// Describes a JSON Schema in a cell of a table: the allowed values, with their bounds.
 
-/** JSON Schema, as far as the contract is written in it. */
+/** The part of JSON Schema that the contract uses. */
 export interface Shape {
   readonly type?: string;
   readonly enum?: readonly string[];
@@ -53,15 +53,15 @@ function numeral(value: number | undefined): string {
 function textWords({ format, maxLength, "x-rule": rule }: Shape): string {
   if (format !== undefined) return FORMATS[format] ?? format;
   if (rule !== undefined) return rule.replaceAll("*", "\\*");
-  return maxLength === undefined ? "a text" : `a text, at most ${numeral(maxLength)} characters`;
+  return maxLength === undefined ? "text" : `text, at most ${numeral(maxLength)} characters`;
 }
 
 function listWords({ items = {}, maxItems }: Shape): string {
   const most = maxItems === undefined ? "" : ` of at most ${numeral(maxItems)}`;
-  return `a list${most}${items.properties ? "" : `, each ${shapeWords(items)}`}`;
+  return `a list${most}${items.properties ? "" : `: ${shapeWords(items)}`}`;
 }
 
 function objectWords({ properties, maxProperties }: Shape): string {
-  if (properties) return "the members below";
-  return maxProperties === undefined ? "by name" : `by name, at most ${numeral(maxProperties)}`;
+  if (properties) return "an object, below";
+  return maxProperties === undefined ? "an object by name" : `an object by name, at most ${numeral(maxProperties)}`;
 }

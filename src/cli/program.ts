@@ -59,16 +59,16 @@ export async function runCommandLine(args: readonly string[], processContext: Pr
 
 export function createProgram(terminal: Terminal): Command {
   const program = new Command("tenantry")
-    .description("Run MCP endpoints for many tenants: what each one offers, who gets in, what it holds.")
+    .description("Manage MCP endpoints of many tenants.")
     .usage("COMMAND [options]")
-    .option("--url <url>", "the server; else TENANTRY_URL, else what login kept, else npm start in this folder")
+    .option("--url <url>", "the server; default: TENANTRY_URL, then the last login, then npm start in this folder")
     .option(
       "--token <token>",
-      "an operator's token, which other programs can read here; better TENANTRY_TOKEN or login",
+      "an operator's token; other programs can read it here, so prefer TENANTRY_TOKEN or login",
     )
     .option("--json", "print JSON instead of tables")
     .version(VERSION, "-V, --version", "print the version of this program")
-    .option("-q, --quiet", "no notes on stderr, only errors")
+    .option("-q, --quiet", "print only errors on stderr")
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void terminal.stdout.write(rewriteInvocation(text, terminal.env)),
@@ -109,25 +109,25 @@ function rejectRepeatedOptions(command: Command): void {
 const GROUPS: Readonly<Record<string, readonly ((program: Command, terminal: Terminal) => void)[]>> = {
   "A project": [addInitCommand],
   Tenants: [addTenantCommands, addApplyCommands, addExportCommand, addBackupCommands],
-  "What a tenant holds": [
+  "Content of a tenant": [
     addResourceCommands,
     addPromptCommands,
     addSecretCommands,
     addUpstreamCommands,
     addUpstreamReviewCommands,
   ],
-  "Who gets in": [addKeyCommands, addGrantCommands, addSuspendCommands, addLimitsCommand],
-  "What happened": [addAuditCommands, addCallsCommands, addUsageCommand, addWebhookCommands],
-  "Trying out": [addCallCommand, addListenCommand, addDoctorCommand],
+  Access: [addKeyCommands, addGrantCommands, addSuspendCommands, addLimitsCommand],
+  Records: [addAuditCommands, addCallsCommands, addUsageCommand, addWebhookCommands],
+  Tests: [addCallCommand, addListenCommand, addDoctorCommand],
   Clients: [addConnectCommand, addStdioCommand],
-  "The whole server": [addBaseCommands, addRolloutCommands, addBlockCommands, addOperatorCommands, addErrorsCommands],
+  "All tenants": [addBaseCommands, addRolloutCommands, addBlockCommands, addOperatorCommands, addErrorsCommands],
   "This program": [addLoginCommands, addCompletionCommands, addHelpCommand],
 };
 
 function addHelpCommand(program: Command, terminal: Terminal): void {
   program
     .command("help")
-    .description(`Explain a command, with examples, or one of: ${Object.keys(TOPICS).join(", ")}.`)
+    .description(`Explain a command with examples, or a topic: ${Object.keys(TOPICS).join(", ")}.`)
     .argument("[words...]", "such as resource put")
     .action((words: readonly string[]) => {
       const topic = TOPICS[words.join("-")];

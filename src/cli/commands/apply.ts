@@ -59,14 +59,14 @@ are removed only with --prune. Applying again changes nothing. The file: tenantr
 export function addApplyCommands(program: Command, terminal: Terminal): void {
   const apply = program
     .command("apply")
-    .description("Make a tenant what a file or an exported folder says.")
+    .description("Apply a file or an exported folder to a tenant.")
     .requiredOption("-f, --file <path>", "a YAML or JSON file, a folder, or - for stdin")
-    .option("-t, --tenant <tenant>", "this one, instead of the id in the file")
-    .option("--dry-run", "show what would change, and change nothing")
-    .option("--wait", "return when every part of the world serves it")
+    .option("-t, --tenant <tenant>", "the tenant, instead of the id in the file")
+    .option("--dry-run", "only show what would change")
+    .option("--wait", "wait until it is in effect everywhere")
     .option("--prune", "delete resources that the folder does not have")
-    .option("--force", "overwrite resources even if somebody changes them meanwhile")
-    .option("--unknown-names", "take names of tools and prompts that are not there yet, and warn of them")
+    .option("--force", "overwrite resources even if they change meanwhile")
+    .option("--unknown-names", "accept unknown names of tools and prompts, with a warning")
     .addHelpText("after", EXAMPLES);
   runCommand(apply, terminal, async (context, _args: readonly [], options: ApplyOptions) => {
     const { id, outcome } = await applyPath(context, options);
@@ -77,7 +77,7 @@ export function addApplyCommands(program: Command, terminal: Terminal): void {
     .command("diff")
     .description("Show what apply would change.")
     .requiredOption("-f, --file <path>", "a YAML or JSON file, a folder, or - for stdin")
-    .option("-t, --tenant <tenant>", "compare with this one, instead of the id in the file")
+    .option("-t, --tenant <tenant>", "the tenant, instead of the id in the file")
     .option("--prune", "also show the resources that --prune would delete")
     .option("--exit-code", `end with ${EXIT.differs} when there is a difference`)
     .addHelpText("after", "\nExamples:\n  tenantry diff -f tenant.yaml\n  tenantry diff -f acme/ --prune --exit-code");

@@ -15,9 +15,9 @@ import type { Terminal } from "../terminal/terminal.ts";
 export function addAuditCommands(program: Command, terminal: Terminal): void {
   const audit = program
     .command("audit")
-    .description("Show who changed what, newest first: in a tenant, or, without one, of the whole server.")
+    .description("Show the audit log, newest first, of a tenant or of the platform.")
     .argument("[tenant]")
-    .option("--limit <count>", "how many entries", parseCount, 50)
+    .option("--limit <count>", "the number of entries", parseCount, 50)
     .addHelpText(
       "after",
       "\nExamples:\n  tenantry audit\n  tenantry audit acme --limit 10\n  tenantry audit acme --json | jq '.[] | select(.actor == \"ci\")'",
@@ -26,15 +26,15 @@ export function addAuditCommands(program: Command, terminal: Terminal): void {
 
   const explain = program
     .command("explain")
-    .description("Say why a tool, prompt or resource is visible or not, to a profile, a key and a user.")
+    .description("Explain why a caller can see a tool, prompt or resource, or not.")
     .argument("<tenant>")
     .addArgument(new Argument("<kind>").choices(["tool", "prompt", "resource"]))
     // Optional, so that an omitted kind leads to an error about the kind, not about a missing name.
     .argument("[name]", "the tool's or prompt's name, or the resource's URI")
     .usage("[options] <tenant> <kind> <name>")
-    .option("--profile <profile>", "through this profile")
-    .option("--key <id>", "for this key, as key list shows it", parseKeyId)
-    .option("--user <user>", "for this user of the app: an id, or JSON as its authenticate says it")
+    .option("--profile <profile>", "in this profile")
+    .option("--key <id>", "for this key: its id from key list", parseKeyId)
+    .option("--user <user>", "for this user of your app: an id, or JSON as authenticate returns it")
     .addHelpText(
       "after",
       "\nExamples:\n  tenantry explain acme tool note_delete --profile public\n  tenantry explain acme resource file:///plans.md --key Yk3v0Qp8sD",

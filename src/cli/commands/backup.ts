@@ -41,18 +41,18 @@ you keep secrets. Not in it: who is signed in (people sign in again), sessions, 
 export function addBackupCommands(program: Command, terminal: Terminal): void {
   const backup = program
     .command("backup")
-    .description("Write all of a tenant to a folder that restore takes.")
+    .description("Back up a tenant to a folder for restore.")
     .argument("<tenant>")
-    .argument("[folder]", "where to; a folder named after the tenant if left out")
+    .argument("[folder]", "the folder; default: named after the tenant")
     .addHelpText("after", `\nExamples:\n  tenantry backup acme backups/acme\n${BACKUP_HELP}`);
   runCommand(backup, terminal, backUpTenant);
 
   const restore = program
     .command("restore")
-    .description("Make a tenant what a backup says, here or at another server.")
+    .description("Restore a tenant from a backup, at this or another server.")
     .argument("<folder>")
-    .option("-t, --tenant <tenant>", "under this name; secrets open only under their own")
-    .option("--keys", "put back what is missing of keys, suspensions and secrets, though the tenant is there")
+    .option("-t, --tenant <tenant>", "the name; secrets need the original name")
+    .option("--keys", "also restore missing keys, suspensions and secrets of an existing tenant")
     .option("--prune", "delete resources that the backup does not have")
     .addHelpText(
       "after",

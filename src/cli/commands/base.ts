@@ -7,13 +7,11 @@ import { formatTable, formatTime } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 export function addBaseCommands(program: Command, terminal: Terminal): void {
-  const base = program
-    .command("base")
-    .description("List, show, write, roll out and delete the documents that tenants extend.");
+  const base = program.command("base").description("List, show, write, roll out and delete base documents.");
 
   const list = base
     .command("list")
-    .description("List base documents, and how many tenants extend each.")
+    .description("List base documents, and the number of tenants that extend each.")
     .addHelpText("after", "\nExamples:\n  tenantry base list");
   runCommand(list, terminal, listBases);
 
@@ -26,7 +24,7 @@ export function addBaseCommands(program: Command, terminal: Terminal): void {
 
   const put = base
     .command("put")
-    .description("Write a base document. It changes no tenant: each takes it when it is applied next.")
+    .description("Write a base document. A tenant uses it from its next apply or a rollout on.")
     .argument("<base>", "the name that tenants give under extends")
     .requiredOption("-f, --file <path>", "a YAML or JSON file, or - for stdin")
     .addHelpText(
@@ -37,9 +35,9 @@ export function addBaseCommands(program: Command, terminal: Terminal): void {
 
   const rollout = base
     .command("rollout")
-    .description("Bring a base document to every tenant that extends it.")
+    .description("Roll a base document out to every tenant that extends it.")
     .argument("<base>")
-    .option("--dry-run", "show what would change in which tenant")
+    .option("--dry-run", "only show what would change in each tenant")
     .addHelpText(
       "after",
       `

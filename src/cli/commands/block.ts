@@ -7,9 +7,7 @@ import { formatTable, formatTime } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 export function addBlockCommands(program: Command, terminal: Terminal): void {
-  const block = program
-    .command("block")
-    .description("Block a tool in every tenant, lift that, and list what is blocked.");
+  const block = program.command("block").description("Block a tool in every tenant, and lift and list blocks.");
 
   const list = block
     .command("list")
@@ -19,9 +17,9 @@ export function addBlockCommands(program: Command, terminal: Terminal): void {
 
   const add = block
     .command("add")
-    .description("Block a tool everywhere. When this returns, it is in force.")
+    .description("Block a tool in every tenant. Returns when the block is in force.")
     .argument("<tool>", "its name, or ID__tool for one of every upstream with that id")
-    .requiredOption("-n, --note <text>", "what callers are told")
+    .requiredOption("-n, --note <text>", "a text for callers")
     .addHelpText(
       "after",
       `
@@ -33,7 +31,7 @@ Examples:
 
   const lift = block
     .command("lift")
-    .description("Let a tool be called again where its tenant allows it.")
+    .description("End the block of a tool in every tenant.")
     .argument("<tool>")
     .addHelpText("after", "\nExamples:\n  tenantry block lift note_delete");
   runCommand(lift, terminal, liftBlock);

@@ -40,7 +40,7 @@ export function addCallCommand(program: Command, terminal: Terminal): void {
     .argument("[tool]")
     .argument("[arguments...]", "key=value by the tool's schema, or key:=JSON")
     .option("--json-args <json>", "all arguments as one JSON object")
-    .option("--raw", "write texts exactly as the tool says them, control characters too")
+    .option("--raw", "print texts unchanged, with control characters")
     .addHelpText(
       "after",
       `

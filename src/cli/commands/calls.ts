@@ -28,23 +28,23 @@ export function addCallsCommands(program: Command, terminal: Terminal): void {
   const calls = program.command("calls").description("Show, export and verify the calls that a tenant has recorded.");
   const show = calls
     .command("show")
-    .description("Show who called what, the newest last.")
+    .description("Show recorded calls, newest last.")
     .argument("<tenant>")
     .option("--limit <count>", "how many", parseCount, 50)
     .addHelpText("after", "\nExamples:\n  tenantry calls show acme --limit 10");
   runCommand(show, terminal, showCalls);
   const exportCommand = calls
     .command("export")
-    .description("Print every recorded call as a line of JSON, with the hash that hangs on the one before.")
+    .description("Print every recorded call as a line of JSON, with its chained hash.")
     .argument("<tenant>")
-    .option("--after <sequence>", "only those after this one", parseCount)
+    .option("--after <sequence>", "only calls after this one", parseCount)
     .addHelpText("after", "\nExamples:\n  tenantry calls export acme > acme-calls.ndjson");
   runCommand(exportCommand, terminal, exportCalls);
   const verify = calls
     .command("verify")
-    .description("Say whether a recorded call was changed or taken out since.")
+    .description("Check whether a recorded call was changed or removed.")
     .argument("<tenant>")
-    .option("--head <hash>", "a hash that was printed before, which must still be among them")
+    .option("--head <hash>", "a hash that verify printed earlier; it must still be in the chain")
     .addHelpText(
       "after",
       `

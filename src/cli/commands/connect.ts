@@ -28,12 +28,16 @@ const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 export function addConnectCommand(program: Command, terminal: Terminal): void {
   const connect = withKeyOptions(program.command("connect"))
-    .description("Print what a client needs to connect; without --client, list the clients.")
+    .description("Print a client's configuration; without --client, list the clients.")
     .argument("<endpoint>", "a tenant, tenant/profile, or the URL of any MCP endpoint")
-    .addOption(new Option("-c, --client <client>", "which one").choices(RECIPES.map(({ client }) => client)))
-    .option("--name <name>", "what the client calls the server; else made of tenant and profile")
+    .addOption(new Option("-c, --client <client>", "the client").choices(RECIPES.map(({ client }) => client)))
+    .option("--name <name>", "the name of the server in the client; default: tenant and profile")
     .addOption(
-      new Option("--auth <how>", "how callers get in; else the endpoint is asked").choices(["open", "key", "login"]),
+      new Option("--auth <how>", "how callers authenticate; default: ask the endpoint").choices([
+        "open",
+        "key",
+        "login",
+      ]),
     )
     .addHelpText(
       "after",

@@ -20,9 +20,9 @@ interface ErrorsOptions {
 export function addErrorsCommands(program: Command, terminal: Terminal): void {
   const errors = program
     .command("errors")
-    .description("Show the error behind an id that a client was told, or the last errors.")
+    .description("Show the error with an id that a client shows, or the last errors.")
     .argument("[request-id]", "as the client shows it")
-    .option("--tenant <tenant>", "of this tenant alone; its own administrators have to say it")
+    .option("--tenant <tenant>", "only errors of this tenant; required for a tenant-admin")
     .option("--limit <count>", "how many", parseCount, 20)
     .addHelpText(
       "after",
@@ -37,9 +37,7 @@ Errors are kept for two weeks, the last 200 of each tenant, where the Worker has
 
   const metrics = program
     .command("metrics")
-    .description(
-      "Show what one isolate of the Worker has counted since it began, and what is open in it now: leases, refusals, overloads, streams.",
-    )
+    .description("Show the counters of one isolate since its start, and its open streams.")
     .addHelpText("after", "\nExamples:\n  tenantry metrics\n  tenantry metrics --json");
   runCommand(metrics, terminal, showMetrics);
 }

@@ -23,9 +23,9 @@ export interface ExportResult extends DownloadResult {
 export function addExportCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command("export")
-    .description("Write a tenant to a folder: document, bases, prompts, resources. Keys and secrets are not in it.")
+    .description("Write a tenant to a folder: document, bases, prompts, resources. No keys and secrets.")
     .argument("<tenant>")
-    .option("-o, --out <folder>", "where to; a folder named after the tenant if left out")
+    .option("-o, --out <folder>", "the folder; default: named after the tenant")
     .addHelpText(
       "after",
       `

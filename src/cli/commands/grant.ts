@@ -12,12 +12,12 @@ import type { Terminal } from "../terminal/terminal.ts";
 type Grant = Infer<typeof GrantShape>;
 
 export function addGrantCommands(program: Command, terminal: Terminal): void {
-  const grant = program.command("grant").description("List and end what people let clients do.");
+  const grant = program.command("grant").description("List and end grants of people to clients.");
   const list = grant
     .command("list")
-    .description("List what people let clients do, and which tools they left out.")
+    .description("List the grants of people to clients, and the tools that they excluded.")
     .argument("<tenant>")
-    .option("--principal <id>", `only of ${PRINCIPAL_HELP}`, parsePrincipal)
+    .option("--principal <id>", `only grants of ${PRINCIPAL_HELP}`, parsePrincipal)
     .addHelpText(
       "after",
       `
@@ -28,25 +28,23 @@ Examples:
   runCommand(list, terminal, listGrants);
   const end = grant
     .command("end")
-    .description("End a grant. When this returns, no request with a token of it succeeds anywhere.")
+    .description("End a grant. When this returns, its tokens work nowhere.")
     .argument("<tenant>")
     .argument("<grant>", "its id, as grant list shows it")
     .option("-y, --yes", "do not ask")
     .addHelpText("after", "\nExamples:\n  tenantry grant end acme Yk3v0Qp8sD --yes");
   runCommand(end, terminal, endGrant);
 
-  const client = program
-    .command("login-client")
-    .description("List and remove the clients at which people sign in to a tenant.");
+  const client = program.command("login-client").description("List and remove the OAuth clients of a tenant.");
   const clients = client
     .command("list")
-    .description("List the clients that registered at a tenant, and those that have a document.")
+    .description("List a tenant's OAuth clients: registered ones, and those with a document.")
     .argument("<tenant>")
     .addHelpText("after", "\nExamples:\n  tenantry login-client list acme");
   runCommand(clients, terminal, listClients);
   const remove = client
     .command("remove")
-    .description("Forget a client and end all that it was granted. It may come again: auth.login.clients says who may.")
+    .description("Remove a client and end its grants. It may register again (auth.login.clients).")
     .argument("<tenant>")
     .argument("<client>", "its id, as login-client list shows it")
     .option("-y, --yes", "do not ask")

@@ -23,10 +23,10 @@ const NAME = /^[a-z0-9](?:[a-z0-9-]{0,52}[a-z0-9])?$/;
 export function addInitCommand(program: Command, terminal: Terminal): void {
   const init = program
     .command("init")
-    .description("Write a new project: a Worker with a tool of your own, its test, and what wrangler wants to know.")
+    .description("Write a new project: a Worker with a tool, its test, and wrangler.toml.")
     .argument("[folder]", "where it is written (default: here)")
-    .option("--name <name>", "what the Worker is called (default: as the folder)")
-    .option("--package <source>", "what npm installs as tenantry (default: what this program was installed as)")
+    .option("--name <name>", "the name of the Worker (default: the folder's)")
+    .option("--package <source>", "the npm source of tenantry (default: that of this program)")
     .addHelpText(
       "after",
       `

@@ -29,8 +29,8 @@ export function addKeyCommands(program: Command, terminal: Terminal): void {
     .command("create")
     .description("Create an API key. Its token is printed once, alone on stdout.")
     .argument("<tenant>")
-    .requiredOption("-n, --name <name>", "what it is for")
-    .option("-s, --scope <scope>", "only what this scope of the document grants; may be repeated", collectOption)
+    .requiredOption("-n, --name <name>", "a name for it")
+    .option("-s, --scope <scope>", "limit the key to this scope of the document; repeatable", collectOption)
     .option("--profile <profile>", "only for this profile")
     .option("--expires <when>", "30d, 2027-01-31, or a full ISO 8601 time", parseMoment)
     .addHelpText(
@@ -51,18 +51,14 @@ Examples:
   runCommand(list, terminal, listKeys);
 
   const rotate = withKeyOptions(key.command("rotate"))
-    .description("Replace a key by a new one; for a while both work. Whoever has a key replaces it with the key alone.")
+    .description("Replace a key; both work for a while. A customer needs only the key itself.")
     .argument("<tenant>")
     .argument(
       "[key]",
       "the key's id or name, as key list shows; left out: the key that is given, once a day",
       parseKeyId,
     )
-    .option(
-      "--overlap <time>",
-      "how long the old one goes on working, such as 0s or 7d; a day if left out",
-      parseSeconds,
-    )
+    .option("--overlap <time>", "how long the old key still works, such as 0s or 7d; default: a day", parseSeconds)
     .addHelpText(
       "after",
       "\nExamples:\n  tenantry key rotate acme Yk3v0Qp8sD --overlap 1d\n  tenantry key rotate acme --key-file key.txt > new.txt",
@@ -71,7 +67,7 @@ Examples:
 
   const revoke = key
     .command("revoke")
-    .description("Revoke a key. When this returns, no request with it succeeds anywhere.")
+    .description("Revoke a key. When this returns, it works nowhere.")
     .argument("<tenant>")
     .argument("<key>", "the key's id or name, as key list shows it", parseKeyId)
     .option("-y, --yes", "do not ask")

@@ -12,7 +12,7 @@ import type { Terminal } from "../terminal/terminal.ts";
 export function addLimitsCommand(program: Command, terminal: Terminal): void {
   const limits = program
     .command("limits")
-    .description("Show a tenant's limits, who set each and what is used of it, or set one.")
+    .description("Show a tenant's limits, their source and use, or set one.")
     .argument("<tenant>")
     .argument("[name=value]", "a limit and its new value; default takes the tenant's own away")
     .addHelpText(

@@ -34,12 +34,12 @@ const CHANGE_TEXTS: Readonly<Record<string, string>> = {
 
 export function addListenCommand(program: Command, terminal: Terminal): void {
   const listen = withKeyOptions(program.command("listen"))
-    .description("Print what a tenant announces, as it happens, until Ctrl+C.")
+    .description("Print a tenant's notifications until Ctrl+C.")
     .argument("<endpoint>", "a tenant, tenant/profile, or the URL of any MCP endpoint")
     .option("--tools", "when the list of tools changes")
     .option("--prompts", "when the list of prompts changes")
     .option("--resources", "when the list of resources changes")
-    .option("--resource <uri>", "when the text of this resource changes; may be repeated", collectOption)
+    .option("--resource <uri>", "when the text of this resource changes; repeatable", collectOption)
     .addHelpText(
       "after",
       `

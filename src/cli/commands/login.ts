@@ -23,14 +23,10 @@ interface LoginOptions {
 export function addLoginCommands(program: Command, terminal: Terminal): void {
   const login = program
     .command("login")
-    .description("Sign in to a server, by the browser or with a token, and keep it for later commands.")
-    .option("--browser", "sign in by the browser, also where nobody can be asked for a token")
-    .option(
-      "--port <port>",
-      "where the browser comes back to, for an authorization server that wants to know it",
-      parseUpTo(65_535),
-    )
-    .option("-y, --yes", "the server, its issuer and client are right: do not ask at the first sign-in")
+    .description("Sign in to a server with the browser or a token, and store it for later commands.")
+    .option("--browser", "sign in with the browser, even without a terminal")
+    .option("--port <port>", "a fixed port for the redirect, if the authorization server needs one", parseUpTo(65_535))
+    .option("-y, --yes", "accept the server, its issuer and client at the first sign-in")
     .addHelpText(
       "after",
       `
@@ -56,7 +52,7 @@ Where operators of the server sign in with an authorization server, a browser op
 
   const logout = program
     .command("logout")
-    .description("Forget the token of a server, and end the sign-in that it came from.")
+    .description("Delete the stored token of a server, and end its sign-in.")
     .addHelpText("after", "\nExamples:\n  tenantry logout\n  tenantry logout --url https://mcp.example.com");
   runCommand(logout, terminal, async (context) => {
     const { url } = await findTarget(logout.optsWithGlobals<GlobalOptions>(), terminal);

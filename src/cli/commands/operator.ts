@@ -24,11 +24,11 @@ export function addOperatorCommands(program: Command, terminal: Terminal): void 
     .description("Create an operator. The token is printed once, alone on stdout.")
     .argument("<name>")
     .addOption(
-      new Option("-r, --role <role>", "what they may do")
+      new Option("-r, --role <role>", "the role")
         .choices(["owner", "operator", "auditor", "tenant-admin"])
         .makeOptionMandatory(),
     )
-    .option("-t, --tenant <tenant>", "for tenant-admin: which tenant; may be repeated", collectOption)
+    .option("-t, --tenant <tenant>", "for tenant-admin: a tenant; repeatable", collectOption)
     .option("--expires <when>", "30d, 2027-01-31, or a full ISO 8601 time", parseMoment)
     .addHelpText(
       "after",

@@ -16,14 +16,14 @@ export function addPromptCommands(program: Command, terminal: Terminal): void {
 
   const list = prompt
     .command("list")
-    .description("List a tenant's prompts; those in code are not among them.")
+    .description("List a tenant's prompts, without those in code.")
     .argument("<tenant>")
     .addHelpText("after", "\nExamples:\n  tenantry prompt list acme");
   runCommand(list, terminal, listPrompts);
 
   const get = prompt
     .command("get")
-    .description("Print a prompt as YAML, the form that prompt put takes.")
+    .description("Print a prompt as YAML, as prompt put takes it.")
     .argument("<tenant>")
     .argument("<name>")
     .addHelpText("after", "\nExamples:\n  tenantry prompt get acme review > review.yaml");
@@ -31,7 +31,7 @@ export function addPromptCommands(program: Command, terminal: Terminal): void {
 
   const put = prompt
     .command("put")
-    .description("Write a prompt from a file; an existing one is replaced.")
+    .description("Write a prompt from a file. Replaces an existing one.")
     .argument("<tenant>")
     .argument("<name>")
     .requiredOption("-f, --file <path>", "a YAML or JSON file, or - for stdin")

@@ -61,25 +61,25 @@ and so on stay as they are unless you give them. Names that begin with a dot are
 export function addPutCommand(resource: Command, terminal: Terminal): void {
   const put = resource
     .command("put")
-    .description("Upload files and whole folders; run again, it sends only what is missing or changed.")
+    .description("Upload files and folders. Sends only what is missing or changed.")
     .argument("<tenant>")
     .argument("<paths...>", "files and folders, or - for stdin")
-    .option("-p, --prefix <uri>", "what every URI starts with", "file:///")
+    .option("-p, --prefix <uri>", "the prefix of every URI", "file:///")
     .option("--uri <uri>", "the URI (one file)")
-    .option("--name <name>", "its name (one file); else its path, or what it had")
+    .option("--name <name>", "its name (one file); default: the present one, or the path")
     .option("--title <text>", "its title (one file)")
-    .option("--description <text>", "what it is about (one file)")
-    .option("--mime-type <type>", "instead of guessing it")
-    .option("--tag <tag>", "a tag; may be repeated", collectOption)
+    .option("--description <text>", "its description (one file)")
+    .option("--mime-type <type>", "the media type; default: a guess")
+    .option("--tag <tag>", "a tag; repeatable", collectOption)
     .addOption(
-      new Option("--audience <who>", "for whom; may be repeated")
+      new Option("--audience <who>", "the audience; repeatable")
         .choices(["user", "assistant"])
         .argParser(collectOption),
     )
-    .option("--priority <number>", "how much it matters, 0 to 1", parsePriority)
-    .option("--hidden", "also names that begin with a dot")
-    .option("--dry-run", "only say what would be sent")
-    .option("--force", "overwrite whatever is there")
+    .option("--priority <number>", "the priority, 0 to 1", parsePriority)
+    .option("--hidden", "include names that begin with a dot")
+    .option("--dry-run", "only show what would be sent")
+    .option("--force", "overwrite any version")
     .option("--if-match <etag>", "only if it is still this version (one file)")
     .addHelpText("after", EXAMPLES);
   runCommand(put, terminal, putResources);

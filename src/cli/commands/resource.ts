@@ -20,7 +20,7 @@ import { TRANSFER_CONCURRENCY } from "../admin/upload.ts";
 import { addPutCommand } from "./resource-put.ts";
 
 export function addResourceCommands(program: Command, terminal: Terminal): void {
-  const resource = program.command("resource").description("Upload, download, list and delete what a tenant serves.");
+  const resource = program.command("resource").description("Upload, download, list and delete a tenant's resources.");
   addPutCommand(resource, terminal);
 
   const get = resource
@@ -31,7 +31,7 @@ export function addResourceCommands(program: Command, terminal: Terminal): void 
     .option("-o, --out <path>", "the file, or with --prefix the folder, to write")
     .option("-p, --prefix <uri>", "every resource whose URI starts with this")
     .option("--hidden", "with --prefix: also names that begin with a dot, such as .bashrc")
-    .option("--raw", "write its bytes to a terminal too exactly as they are")
+    .option("--raw", "print its bytes unchanged, to a terminal too")
     .addHelpText(
       "after",
       `
@@ -52,7 +52,7 @@ lead elsewhere, that Windows takes for devices, or that differ only in case are 
     .description("List resources, in URI order.")
     .argument("<tenant>")
     .option("-p, --prefix <uri>", "only URIs that start with this")
-    .option("--limit <count>", "at most so many", parseCount)
+    .option("--limit <count>", "the largest number", parseCount)
     .addHelpText("after", "\nExamples:\n  tenantry resource list acme --prefix file:///handbook/ --limit 20");
   runCommand(list, terminal, listResources);
 

@@ -15,9 +15,7 @@ import { parseCount } from "./option-values.ts";
 type RolloutAnswer = Infer<typeof Rollout>;
 
 export function addRolloutCommands(program: Command, terminal: Terminal): void {
-  const rollout = program
-    .command("rollout")
-    .description("Show what is on its way to many tenants: blocks of tools, and base documents.");
+  const rollout = program.command("rollout").description("Show and stop rollouts of blocks and base documents.");
 
   const list = rollout
     .command("list")
@@ -28,7 +26,7 @@ export function addRolloutCommands(program: Command, terminal: Terminal): void {
 
   const show = rollout
     .command("show")
-    .description("Show how far a rollout is.")
+    .description("Show the progress of a rollout.")
     .argument("<version>", "as rollout list shows it")
     .addHelpText("after", "\nExamples:\n  tenantry rollout show 1795900000000");
   runCommand(show, terminal, async (context, [version]: readonly [string]) => {
@@ -38,7 +36,7 @@ export function addRolloutCommands(program: Command, terminal: Terminal): void {
 
   const stop = rollout
     .command("stop")
-    .description("Stop the rollout of a base. Tenants that have the new base keep it.")
+    .description("Stop the rollout of a base. Tenants with the new base keep it.")
     .argument("<version>", "as rollout list shows it")
     .addHelpText("after", "\nExamples:\n  tenantry rollout stop 1795900000000");
   runCommand(stop, terminal, async (context, [version]: readonly [string]) => {

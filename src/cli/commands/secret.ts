@@ -18,15 +18,15 @@ interface SetOptions {
 }
 
 export function addSecretCommands(program: Command, terminal: Terminal): void {
-  const secret = program.command("secret").description("Set, list and delete what a tenant's tools read as secrets.");
+  const secret = program.command("secret").description("Set, list and delete a tenant's secrets.");
 
   const set = secret
     .command("set")
-    .description("Set a secret; its value is asked for, or read from stdin or a file.")
+    .description("Set a secret. Asks for its value, or reads it from stdin or a file.")
     .argument("<tenant>")
     .argument("<name>", "letters, digits and single _; case does not matter")
     .option("-f, --from-file <file>", "read the value from this file")
-    .option("--wait", "return when every part of the world has it")
+    .option("--wait", "wait until it is in effect everywhere")
     .addHelpText(
       "after",
       `
@@ -42,14 +42,14 @@ is not used anywhere any more when this returns.`,
 
   const list = secret
     .command("list")
-    .description("List a tenant's secrets, without their values, which nothing shows.")
+    .description("List a tenant's secrets, without their values.")
     .argument("<tenant>")
     .addHelpText("after", "\nExamples:\n  tenantry secret list acme");
   runCommand(list, terminal, listSecrets);
 
   const remove = secret
     .command("delete")
-    .description("Delete a secret. When this returns, no tool anywhere gets it.")
+    .description("Delete a secret. When this returns, no tool can read it.")
     .argument("<tenant>")
     .argument("<name>", "as secret list shows it")
     .option("-y, --yes", "do not ask")

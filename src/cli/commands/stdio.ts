@@ -27,8 +27,8 @@ export function addStdioCommand(program: Command, terminal: Terminal): void {
       "[endpoint]",
       "a tenant, tenant/profile, or the URL of any MCP endpoint; else the server's default tenant",
     )
-    .option("--local", "start a server on this machine, for as long as the client runs")
-    .option("--state <folder>", "with --local: where it keeps what is stored (default: .tenantry in the project)")
+    .option("--local", "start a server on this machine, as long as the client runs")
+    .option("--state <folder>", "with --local: the folder of stored data (default: .tenantry in the project)")
     .option("--project <folder>", "with --local: the Worker to run (default: the wrangler.toml here or above)")
     .addHelpText(
       "after",

@@ -16,8 +16,8 @@ interface SuspendOptions {
 
 export function addSuspendCommands(program: Command, terminal: Terminal): void {
   const suspend = addTargetOptions(program.command("suspend"), "suspend")
-    .description("Stop a tenant, or a profile, a caller or a tool of it. When this returns, it is in force everywhere.")
-    .requiredOption("-n, --note <text>", "what callers are told")
+    .description("Suspend a tenant, profile, caller or tool. Returns when it is in force everywhere.")
+    .requiredOption("-n, --note <text>", "a text for callers")
     .addHelpText(
       "after",
       `

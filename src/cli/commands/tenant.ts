@@ -27,19 +27,19 @@ export function addTenantCommands(program: Command, terminal: Terminal): void {
 
   const create = tenant
     .command("create")
-    .description("Create a tenant; its MCP endpoint is there at once.")
+    .description("Create a tenant. Its MCP endpoint works at once.")
     .argument("<tenant>", "1 to 40 of a-z, 0-9 and inner hyphens")
     .option("-f, --file <file>", "start from this document (tenantry help document)")
-    .option("--title <text>", "how people call it")
+    .option("--title <text>", "its name for people")
     .addOption(
       new Option(
         "--mode <mode>",
-        "who gets in: everybody, only API keys (the default), or people who sign in, as auth in -f says",
+        "who has access: everybody, API keys (default), or people who sign in (auth in -f)",
       ).choices(["open", "key", "oauth", "key+oauth", "mixed"]),
     )
-    .option("--search", "with the built-in tools search and fetch over its resources")
-    .option("--region <region>", "where its data is kept near: wnam, enam, sam, weur, eeur, apac, oc, afr, me")
-    .option("--jurisdiction <name>", "where its data must stay: eu, fedramp")
+    .option("--search", "add the built-in tools search and fetch")
+    .option("--region <region>", "the region of its data: wnam, enam, sam, weur, eeur, apac, oc, afr, me")
+    .option("--jurisdiction <name>", "the jurisdiction of its data: eu, fedramp")
     .addHelpText(
       "after",
       `
@@ -55,13 +55,13 @@ Region and jurisdiction are decided here and stay. Everything else can change: s
   const list = tenant
     .command("list")
     .description("List tenants.")
-    .option("--limit <count>", "at most so many", parseCount)
+    .option("--limit <count>", "the largest number", parseCount)
     .addHelpText("after", "\nExamples:\n  tenantry tenant list\n  tenantry tenant list --json | jq -r '.[].id'");
   runCommand(list, terminal, listTenants);
 
   const show = tenant
     .command("show")
-    .description("Show a tenant: its URL, what it is set to, what is suspended.")
+    .description("Show a tenant: its URL, settings and suspensions.")
     .argument("<tenant>")
     .addHelpText(
       "after",
@@ -71,7 +71,7 @@ Region and jurisdiction are decided here and stay. Everything else can change: s
 
   const remove = tenant
     .command("delete")
-    .description("Delete a tenant with everything it has: resources, keys, prompts, audit log. Asks first.")
+    .description("Delete a tenant with its resources, keys, prompts and audit log. Asks first.")
     .argument("<tenant>")
     .option("-y, --yes", "do not ask")
     .addHelpText("after", "\nExamples:\n  tenantry export acme -o acme-backup && tenantry tenant delete acme --yes");

@@ -30,28 +30,34 @@ export interface UpstreamOptions {
 
 export function addUpstreamOptions(command: Command): Command {
   return command
-    .option("--service <name>", "a service that the tenant was granted, in place of a URL")
-    .option("--path <path>", "where the service serves MCP; /mcp by default")
-    .addOption(new Option("--era <era>", "which era it speaks; auto finds out").choices(["auto", "2025", "2026"]))
-    .option("--header <header>", "sent with every request, as Name: value; several times", collectOption)
-    .option("--auth-url <url>", "where an access token is asked for, with OAuth client credentials")
-    .option("--auth-client <id>", "the client's id there")
-    .option("--auth-secret <secret>", "the client's secret there, as {{secret:NAME}}")
+    .option("--service <name>", "a service binding of the tenant, instead of a URL")
+    .option("--path <path>", "the path of its endpoint; default /mcp")
+    .addOption(
+      new Option("--era <era>", "its protocol versions, of 2025 or 2026; auto detects them").choices([
+        "auto",
+        "2025",
+        "2026",
+      ]),
+    )
+    .option("--header <header>", "a header of every request, as Name: value; repeatable", collectOption)
+    .option("--auth-url <url>", "the token endpoint, for OAuth client credentials")
+    .option("--auth-client <id>", "the client id there")
+    .option("--auth-secret <secret>", "the client secret there, as {{secret:NAME}}")
     .addOption(
       new Option("--auth-method <method>", "how the secret is sent there").choices([
         "client_secret_basic",
         "client_secret_post",
       ]),
     )
-    .option("--auth-scope <scope>", "the scopes that are asked for")
-    .option("--auth-resource <url>", "what the token is for; the URL of the upstream by default")
-    .option("--timeout <duration>", "how long a call may take, such as 30s", parseSeconds)
-    .option("--retry <times>", "how often more a read is sent that was not answered, 0 to 5", parseUpTo(5))
-    .option("--uri <prefix>", "what the URIs of its resources begin with; several times", collectOption)
+    .option("--auth-scope <scope>", "the requested scopes")
+    .option("--auth-resource <url>", "the resource of the token; default: the URL of the upstream")
+    .option("--timeout <duration>", "the longest time of a call, such as 30s", parseSeconds)
+    .option("--retry <times>", "how often a read without an answer is repeated, 0 to 5", parseUpTo(5))
+    .option("--uri <prefix>", "a prefix of its resources' URIs; repeatable", collectOption)
     .addOption(
-      new Option("--trust <trust>", "review: what it lists waits until you approve it").choices(["auto", "review"]),
+      new Option("--trust <trust>", "review: its definitions wait for your approval").choices(["auto", "review"]),
     )
-    .option("--disabled", "switched off: it is a part of the document, and nobody asks it");
+    .option("--disabled", "add it switched off");
 }
 
 /**

@@ -32,7 +32,7 @@ export function addUpstreamReviewCommands(program: Command, terminal: Terminal):
 
   const pending = upstream
     .command("pending")
-    .description("Show what waits for approval of an upstream with trust: review, and in what it differs.")
+    .description("Show definitions that wait for approval (trust: review), with their differences.")
     .argument("<tenant>")
     .argument("<upstream>")
     .addHelpText(
@@ -46,8 +46,8 @@ are shown as \\u{...}.`,
     );
   runCommand(pending, terminal, showPending);
 
-  addDecision(upstream, terminal, "approve", "Approve definitions: they are listed as they were shown.");
-  addDecision(upstream, terminal, "reject", "Reject definitions: they wait no more, and are not listed.");
+  addDecision(upstream, terminal, "approve", "Approve definitions, as pending showed them.");
+  addDecision(upstream, terminal, "reject", "Reject definitions: they are not listed.");
 }
 
 function addDecision(upstream: Command, terminal: Terminal, decision: Decision, description: string): void {
@@ -59,7 +59,7 @@ function addDecision(upstream: Command, terminal: Terminal, decision: Decision, 
     .argument("[digests...]", "as upstream pending shows them")
     .option("--all", "all that wait now")
     .option("-y, --yes", "do not ask")
-    .option("--wait", "return when every part of the world has it")
+    .option("--wait", "wait until it is in effect everywhere")
     .addHelpText(
       "after",
       `

@@ -21,7 +21,7 @@ type UpstreamArgs = readonly [tenant: string, name: string];
 const UPSTREAM_ARGUMENT = ["<upstream>", "its id, with which the names of its tools begin"] as const;
 
 export function addUpstreamCommands(program: Command, terminal: Terminal): void {
-  const upstream = program.command("upstream").description("Offer what other MCP servers have as a tenant's own.");
+  const upstream = program.command("upstream").description("Add and manage other MCP servers in a tenant.");
   const addSubcommand = (verb: string, about: string) =>
     upstream
       .command(verb)
@@ -29,10 +29,10 @@ export function addUpstreamCommands(program: Command, terminal: Terminal): void 
       .argument("<tenant>")
       .argument(...UPSTREAM_ARGUMENT);
 
-  const addCommand = addSubcommand("add", "Add a server, read what it lists, and return when every client can use it.");
+  const addCommand = addSubcommand("add", "Add a server and read its lists. Returns when every client can use it.");
   const add = addUpstreamOptions(addCommand.argument("[url]", "where it serves MCP; a service has --service instead"))
-    .option("--replace", "write over an upstream of this id; of what it was only its trust stays")
-    .option("--no-wait", "return when it is written, and do not wait until it was read")
+    .option("--replace", "replace an upstream of this id; only its trust stays")
+    .option("--no-wait", "return before its lists are read")
     .addHelpText(
       "after",
       `
@@ -50,21 +50,18 @@ the document, and here by other programs of this machine.`,
 
   const list = upstream
     .command("list")
-    .description("List a tenant's upstreams, how each is doing and how much it lists.")
+    .description("List a tenant's upstreams, with their state and the size of their lists.")
     .argument("<tenant>")
     .addHelpText("after", "\nExamples:\n  tenantry upstream list acme");
   runCommand(list, terminal, listUpstreams);
 
   const show = addSubcommand(
     "show",
-    "Show an upstream: its state and why, what it lists, what is left out of it.",
+    "Show an upstream: its state and reason, its lists, and excluded definitions.",
   ).addHelpText("after", "\nExamples:\n  tenantry upstream show acme tracker");
   runCommand(show, terminal, showUpstream);
 
-  const test = addSubcommand(
-    "test",
-    "Connect to an upstream now and say what it answers. Nothing of it is kept.",
-  ).addHelpText(
+  const test = addSubcommand("test", "Connect to an upstream now and show its answer. Stores nothing.").addHelpText(
     "after",
     `
 Examples:
@@ -74,12 +71,12 @@ Ends with ${EXIT.refused} where it cannot be read, and where a known client woul
   );
   runCommand(test, terminal, testUpstream);
 
-  const refresh = addSubcommand("refresh", "Read an upstream now, instead of when it is due.")
-    .option("--wait", "return when every part of the world has it")
+  const refresh = addSubcommand("refresh", "Read the lists of an upstream now.")
+    .option("--wait", "wait until it is in effect everywhere")
     .addHelpText("after", "\nExamples:\n  tenantry upstream refresh acme tracker --wait");
   runCommand(refresh, terminal, refreshUpstream);
 
-  const remove = addSubcommand("remove", "Take a tenant's own upstream away. When this returns, nobody can use it.")
+  const remove = addSubcommand("remove", "Remove an upstream. When this returns, no caller can use it.")
     .option("-y, --yes", "do not ask")
     .addHelpText("after", "\nExamples:\n  tenantry upstream remove acme tracker --yes");
   runCommand(remove, terminal, removeUpstream);

@@ -23,13 +23,13 @@ interface UsageOptions {
 export function addUsageCommand(program: Command, terminal: Terminal): void {
   const usage = program
     .command("usage")
-    .description("Show what callers called: tools, prompts and methods, by tenant; or what one tenant has.")
+    .description("Show calls of tools, prompts and methods by tenant, or the storage of one tenant.")
     .argument("[tenant]", "what it has: resources, keys, suspensions; not what was called")
-    .option("--tenant <tenant>", "what was called of this tenant; of all if left out")
-    .option("--from <time>", "from then on, such as 7d ago or 2027-01-31", parsePast)
-    .option("--to <time>", "until then", parsePast)
-    .option("--by <hour|day>", "what --json has a line for", parseBy, "hour")
-    .option("--closed", "leave out the hour or day that is not over")
+    .option("--tenant <tenant>", "calls of this tenant; default: all tenants")
+    .option("--from <time>", "the start: 7d (ago) or 2027-01-31", parsePast)
+    .option("--to <time>", "the end", parsePast)
+    .option("--by <hour|day>", "the period of each --json line", parseBy, "hour")
+    .option("--closed", "leave out periods that are not over")
     .addHelpText(
       "after",
       `

@@ -7,16 +7,16 @@ import { formatTable } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 export function addWebhookCommands(program: Command, terminal: Terminal): void {
-  const webhook = program.command("webhook").description("Look after who is told what happens to a tenant.");
+  const webhook = program.command("webhook").description("List and test a tenant's webhooks.");
   const list = webhook
     .command("list")
-    .description("List a tenant's webhooks, and how much waits for them.")
+    .description("List a tenant's webhooks, and their waiting messages.")
     .argument("<tenant>")
     .addHelpText("after", "\nExamples:\n  tenantry webhook list acme");
   runCommand(list, terminal, listWebhooks);
   const test = webhook
     .command("test")
-    .description("Send a webhook a message that says nothing, signed as any other.")
+    .description("Send a signed test message to a webhook.")
     .argument("<tenant>")
     .argument("<webhook>")
     .addHelpText("after", "\nExamples:\n  tenantry webhook test acme ops");

@@ -148,7 +148,7 @@ test("a command that takes a key or token as an option says in its help where el
     for (const other of ["TENANTRY_KEY", "--key-file <file>"]) expect(stdout, path).toContain(other);
     expect(stdout.split("\nExamples:")[1], path).not.toMatch(/--(?:key|token) \S/);
   }
-  expect((await cli.run(["help"])).stdout.replaceAll(/\s+/g, " ")).toContain("better TENANTRY_TOKEN or login");
+  expect((await cli.run(["help"])).stdout.replaceAll(/\s+/g, " ")).toContain("prefer TENANTRY_TOKEN or login");
 });
 
 test("stdio does not read its key from the stdin that is its client's", async () => {

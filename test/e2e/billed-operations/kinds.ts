@@ -240,16 +240,16 @@ const keyed = async (place: Place): Promise<Scene> => {
 };
 
 export const KINDS: Readonly<Record<string, Kind>> = {
-  "a call of 2026-07-28 under a lease": { requests: 1, scene: leased(echo) },
-  "a call whose lease has ended, open tenant": {
+  "a call of 2026-07-28, policy cached": { requests: 1, scene: leased(echo) },
+  "a call to an open tenant, policy fetched": {
     requests: 1,
     scene: async (place) => {
       await make(place);
       return { before: () => echo(place), act: () => echo(place) };
     },
   },
-  "a call whose lease has ended, with a key": { requests: 1, scene: keyed },
-  "the same within the hour": {
+  "a call with a key, policy fetched": { requests: 1, scene: keyed },
+  "the same again within the hour": {
     requests: 1,
     scene: async (place) => {
       const { before, act } = await keyed(place);
@@ -263,16 +263,16 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       };
     },
   },
-  "a call in a session of 2025-11-25, under a lease": {
+  "a call in a session of 2025-11-25, policy cached": {
     requests: 1,
     scene: inSession((_place, client) => call(client, ECHO.name, ECHO.arguments)),
   },
   "a session of 24 requests, with its stream": { requests: 24, laterMs: EIGHT_DAYS_MS, scene: leased(wholeSession) },
-  "a session's stream begins": {
+  "a session's stream opens": {
     requests: 1,
     scene: inSession(async (place, client) => (await openGet(place, client))[0].close()),
   },
-  "a session's stream goes on after half an hour": {
+  "a session's stream opens again after half an hour": {
     requests: 1,
     scene: async (place) => {
       await make(place);
@@ -291,7 +291,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       };
     },
   },
-  "subscriptions/listen, under a lease": { requests: 1, scene: leased(async (place) => (await listen(place)).close()) },
+  "subscriptions/listen, policy cached": { requests: 1, scene: leased(async (place) => (await listen(place)).close()) },
   "subscriptions/listen again after half an hour": {
     requests: 1,
     scene: async (place) => {
@@ -339,23 +339,27 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       storeText(workers.one.origin, ADMIN_TOKEN, { id: place.tenant, uri: `note://${place.tenant}`, text: TEXT }),
     ),
   },
-  "a change is told to 1 stream": { requests: 1, scene: fanOut(1) },
-  "a change is told to 21 streams": { requests: 1, scene: fanOut(21) },
-  "a call to an upstream, under a lease": {
+  "a change is sent to 1 stream": { requests: 1, scene: fanOut(1) },
+  "a change is sent to 21 streams": { requests: 1, scene: fanOut(21) },
+  "a call to an upstream, policy cached": {
     requests: 1,
     scene: atUpstream(({ url }) => call(client2026(url), "up__go")),
   },
-  "POST /gateway/{tenant}, under a lease": { requests: 1, scene: atUpstream(wrappedCall) },
-  "a stored call in a session, with 3 reports": { requests: 1, laterMs: EIGHT_DAYS_MS, scene: inSession(storedCall) },
+  "POST /gateway/{tenant}, policy cached": { requests: 1, scene: atUpstream(wrappedCall) },
+  "a stored call in a session, with 3 notifications": {
+    requests: 1,
+    laterMs: EIGHT_DAYS_MS,
+    scene: inSession(storedCall),
+  },
   "HTTP+SSE: a stream, initialize, one call": { requests: 4, laterMs: EIGHT_DAYS_MS, scene: leased(overHttpSse) },
-  "a tenant's content begins": {
+  "the first search of a tenant": {
     requests: 1,
     scene: async (place) => {
       await make(place);
       return { just: () => echo(place), act: () => begin(place) };
     },
   },
-  "a tenant is made": { requests: 1, scene: async (place) => ({ act: () => make(place) }) },
+  "a tenant is created": { requests: 1, scene: async (place) => ({ act: () => make(place) }) },
   "a document is applied": {
     requests: 1,
     scene: leased(({ admin, tenant }) => admin("PUT", `/tenants/${tenant}/document`, { ...OPEN, title: "New" })),
@@ -368,7 +372,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       return { before: () => echo(place), act: () => echo({ ...place, url }) };
     },
   },
-  "a name that no tenant has": {
+  "an unknown tenant name": {
     requests: 1,
     scene: async ({ url }) => ({ act: () => client2026(url).request("tools/list") }),
   },
