@@ -20,6 +20,7 @@ const PRINTS: Readonly<Record<string, readonly RegExp[]>> = {
   "docs/audit.md": [/of acme: nothing was changed/],
   "docs/clients.md": [/\{input:acme-key\}/, /"Authorization": "Bearer tnt_/, /ok +initialize/],
   "docs/gateway.md": [/tracker__search/, /^found$/m],
+  "docs/gateway-calls.md": [/^found$/m],
   "docs/gateway-operate.md": [/tracker__search/],
   "docs/keys-and-profiles.md": [/note_read/, /"jsonrpc":"2.0","id":1,"result"/, /readers/],
   "docs/limits.md": [/toolCalls +5,?000/],
