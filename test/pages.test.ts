@@ -66,14 +66,14 @@ describe("the pages about upstreams", () => {
   );
 
   const ERROR_ROWS = {
-    "there is no such resource": "resourceNotFound",
-    "no connection, or it broke": "unreachableServer",
-    "it is left alone for now": "unreachableServer",
-    "it took too long": "timeout",
-    "the upstream answered something else": "faultyServer",
-    "there is no access token": "faultyServer",
-    "the tenant has no such secret": "faultyServer",
-    "it asks what this client cannot be asked": "faultyServer",
+    "the resource does not exist": "resourceNotFound",
+    "no connection, or it was lost": "unreachableServer",
+    "the [circuit](#circuit) is open": "unreachableServer",
+    "the call timed out": "timeout",
+    "the response is not usable": "faultyServer",
+    "no access token": "faultyServer",
+    "the secret is missing": "faultyServer",
+    "a question from the other era": "faultyServer",
   } as const;
 
   it.each(Object.entries(ERROR_ROWS))("has the codes of the error: %s", (what, key) => {

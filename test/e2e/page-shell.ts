@@ -17,7 +17,7 @@ const DOCUMENTED = ["http://localhost:8362", "https://mcp.example.com", "https:/
 export const LEFT_OUT: readonly (readonly [line: RegExp, why: string])[] = [
   [/^npm (?:ci|install|init)\b|^mkdir shop\b/, "installs; test/e2e/package.test.ts and api-start.test.ts do"],
   [/\bnpx wrangler\b/, "needs an account at Cloudflare"],
-  [/^claude mcp add\b|^npx @modelcontextprotocol\b/, "a program of others"],
+  [/^claude mcp add\b|^npx @modelcontextprotocol\b|\bnpx -y mcp-proxy@/, "a program of others"],
 ];
 
 export interface Typed {

@@ -27,8 +27,10 @@ const PRINTS: Readonly<Record<string, readonly RegExp[]>> = {
   ],
   "docs/audit.md": [/of acme: nothing was changed/],
   "docs/clients.md": [/\{input:acme-key\}/, /"Authorization": "Bearer tnt_/, /ok +initialize/],
-  "docs/gateway.md": [/tracker__search/],
+  "docs/gateway.md": [/tracker__search/, /^found$/m],
+  "docs/gateway-calls.md": [/^found$/m],
   "docs/gateway-operate.md": [/tracker__search/],
+  "docs/gateway-stdio.md": [/^headers +X-API-Key$/m, /^Echo: hello$/m],
   "docs/keys-and-profiles.md": [/note_read/, /"jsonrpc":"2.0","id":1,"result"/, /readers/],
   "docs/limits.md": [/toolCalls +5,?000/],
   "docs/login.md": [/\/mcp\/acme/, /tnt_/],
@@ -38,7 +40,7 @@ const PRINTS: Readonly<Record<string, readonly RegExp[]>> = {
 };
 
 /** Pages that go on from a tenant that is there, with what their first YAML says. */
-const FROM_A_TENANT = ["audit", "gateway", "limits", "state", "usage", "webhooks"].map((name) => `docs/${name}.md`);
+const FROM_A_TENANT = ["audit", "limits", "state", "usage", "webhooks"].map((name) => `docs/${name}.md`);
 
 const blocks = pageBlocks().filter(({ language, untried, page }) => {
   return language === "sh" && untried === undefined && !Object.hasOwn(ELSEWHERE, page);
@@ -61,7 +63,10 @@ let upstream: Upstream;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "tenantry-pages-"));
-  upstream = await startUpstream({ search: () => ({ content: [{ type: "text", text: "found" }] }) });
+  upstream = await startUpstream({
+    search: () => ({ content: [{ type: "text", text: "found" }] }),
+    echo: () => ({ content: [{ type: "text", text: "Echo: hello" }] }),
+  });
   application = await startApplication(join(folder, "state"));
 });
 
@@ -94,6 +99,7 @@ describe("a page's shell blocks", () => {
     onTestFinished(() => rmSync(here, { recursive: true, force: true }));
     const standIns = standInsFor(application, {
       "https://mcp.example.com/mcp": upstream.url,
+      "http://127.0.0.1:8090/mcp": upstream.url,
       "https://ops.example.com/hooks": upstream.url,
       "$(openssl rand -base64 32)": application.adminToken,
     });

@@ -17,7 +17,7 @@ test("explain says beside an upstream what helps, and what is asked where no key
   const ask = ["explain", "acme", "tool", "barred__find"];
   const { stdout, stderr } = await cli.run(ask);
   expect(stdout).toContain(
-    "- barred went fishing\n  what helps: nobody listens there, or it broke: the server's log. tenantry secret set acme TOKEN, then tenantry upstream refresh acme barred\n",
+    "- barred went fishing\n  what helps: check that the server runs, and see its log. tenantry secret set acme TOKEN, then tenantry upstream refresh acme barred\n",
   );
   expect(stdout).toContain("because   a key is what it takes\n");
   expect(stdout).toContain("\n> a key is what it takes\n");
