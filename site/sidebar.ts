@@ -1,4 +1,4 @@
-// The order of the pages on the site. A page's own heading names it.
+// The order of the pages on the site. A page's heading is its name, unless TITLES has another.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -74,10 +74,16 @@ const GROUPS = {
   ],
 };
 
+const TITLES: Record<string, string> = {
+  "README.md": "Overview",
+  "AGENTS.md": "Rules and commands",
+  "docs/package.md": "README of the npm package",
+};
+
 export const sidebar = Object.entries(GROUPS).map(([text, files]) => ({
   text,
   collapsed: text === "Decisions",
-  items: files.map((file) => ({ text: headingOf(file), link: linkTo(file) })),
+  items: files.map((file) => ({ text: TITLES[file] ?? headingOf(file), link: linkTo(file) })),
 }));
 
 function headingOf(file: string): string {
