@@ -23,6 +23,7 @@ describe.each([
   "test/browser",
   "test/client-builds/sdk-v1",
   "test/client-builds/others",
+  "site",
 ])("package-lock.json of %s", (folder) => {
   const { packages } = read(join(folder, "package-lock.json")) as { packages: Packages };
 
