@@ -34,7 +34,7 @@ const GROUPS = {
     "docs/login-identity.md",
     "docs/api-identity.md",
   ],
-  "Other MCP servers": ["docs/gateway.md", "docs/gateway-calls.md", "docs/gateway-operate.md"],
+  "Other MCP servers": ["docs/gateway.md", "docs/gateway-calls.md", "docs/gateway-operate.md", "docs/gateway-stdio.md"],
   "Run it": [
     "docs/operations.md",
     "docs/operators.md",
