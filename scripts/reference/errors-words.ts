@@ -15,7 +15,7 @@ export const ERROR_WORDS: Readonly<Record<ErrorKey, Words>> = {
     "a member of `params` lacks or is of the wrong kind; or there is no such tool or prompt for this caller",
     "the message names the member; `tenantry explain TENANT tool NAME` says why a name is not there",
   ],
-  invalidEnvelope: [
+  invalidMetadata: [
     "the headers or `_meta` of a request of 2026-07-28 are not whole",
     "update the client; by hand: the message names the member",
   ],

@@ -126,14 +126,14 @@ export const REVISION_FEATURES: Readonly<Record<ProtocolVersion, RevisionFeature
 };
 
 /**
- * The dialect of a 2025 request that has neither a version header nor a session.
+ * The revision of a 2025 request that has neither a version header nor a session.
  * https://modelcontextprotocol.io/specification/2025-06-18/basic/transports#protocol-version-header
  */
 export const DEFAULT_REVISION = REVISION_FEATURES["2025-03-26"];
 export const LATEST_2025 = REVISION_FEATURES["2025-11-25"];
 export const REVISION_2026 = REVISION_FEATURES[VERSION_2026];
 
-/** The dialect of a revision of era 2025, including 2024-10-07; undefined for any other text. */
+/** The features of a revision of era 2025, including 2024-10-07; undefined for any other text. */
 export function findRevision2025(version: string): RevisionFeatures | undefined {
   if (version === EARLIEST_VERSION) return REVISION_FEATURES["2024-11-05"];
   return (VERSIONS_2025 as readonly string[]).includes(version)

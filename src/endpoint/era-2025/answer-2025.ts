@@ -129,7 +129,7 @@ async function answerBatch(
 ): Promise<Response> {
   const revision = session?.revision ?? (version === null ? DEFAULT_REVISION : findRevision2025(version));
   if (!revision)
-    return respondFailure("2025", undefined, failure("invalidEnvelope", "Bad MCP-Protocol-Version header"));
+    return respondFailure("2025", undefined, failure("invalidMetadata", "Bad MCP-Protocol-Version header"));
   const { request, clientAddress } = authorized.context;
   const hasRequests = messages.some(({ kind }) => kind === "request");
   const stream = new RequestStream(request, "2025", streams && hasRequests);

@@ -167,16 +167,16 @@ async function restoreContext(
 
 function restoreRequest(
   { sessionStubs }: AuthorizedRequest,
-  { profile, principal, revision, session, call }: CallRecord,
+  { profile, principal, revision: version, session, call }: CallRecord,
 ): McpRequest {
-  const dialect = REVISION_FEATURES[revision];
+  const revision = REVISION_FEATURES[version];
   return {
     ...call,
-    revision: dialect,
+    revision,
     capabilities: session.capabilities,
     progressToken: progressTokenOf(call.params),
     logLevel: undefined,
-    session: sessionStubs.sessionPort({ ...session, revision: dialect, profile, principal }),
+    session: sessionStubs.sessionPort({ ...session, revision, profile, principal }),
     sink: new CallOutput(NULL_CHANNEL, "2025"),
     header: () => null,
     now: Date.now,

@@ -1,4 +1,4 @@
-// tools/list and tools/call: params, header mirrors, and results in each dialect.
+// tools/list and tools/call: params, header mirrors, and results in each revision.
 // https://modelcontextprotocol.io/specification/2026-07-28/server/tools
 
 import type { RequestHandlers } from "../request-handlers.ts";
