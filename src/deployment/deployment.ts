@@ -201,7 +201,7 @@ export interface RequestTelemetry {
 /** The scope of an authorized request. */
 export type ViewScope = RequestScope & Pick<EnvelopeContext, "view">;
 
-/** A message wrapped in a body of another format. */
+/** A message of `/gateway`, which names its upstream beside itself. */
 export interface GatewayEnvelope {
   /** The JSON-RPC message. */
   readonly message: unknown;

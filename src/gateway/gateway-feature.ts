@@ -35,7 +35,7 @@ export function gateway(options: GatewayOptions = {}): Feature {
 
 /**
  * The endpoint `/gateway/{tenant}[/{profile}]`. A POST body holds a message and its `server_id`. The request takes the
- * same steps as any POST, and the gateway answers the unwrapped message. No sessions, notification streams or batches.
+ * same steps as any POST, and the gateway answers the message inside. No sessions, notification streams or batches.
  */
 function envelopeRoutes(parse: (body: unknown) => GatewayEnvelope | Failure): BuiltInRoutes {
   const answerEnvelope: BodyHandler = async (authorized, accepted, { value }) => {

@@ -230,7 +230,7 @@ describe("2026-07-28", () => {
     ["without client capabilities", withMeta({ [VERSION]: "2026-07-28" })],
     ["with client information that is a text", withMeta({ ...meta, "io.modelcontextprotocol/clientInfo": "me" })],
     ["with an unknown log level", withMeta({ ...meta, "io.modelcontextprotocol/logLevel": "loud" })],
-  ])("%s the envelope is incomplete", async (_what, body) => {
+  ])("%s the _meta is incomplete", async (_what, body) => {
     const reply = await sendWritten(lab, { headers: REQUEST.headers, body });
     expectRefusal(reply, "2026-07-28", { status: 400, code: -32602, id: 1 });
   });
