@@ -10,7 +10,7 @@ const read = (file: string) => readFileSync(join(ROOT, file), "utf8");
 const listed = (text: string, before: RegExp) =>
   [...(before.exec(text)?.[1] ?? "").matchAll(/"(\w+)"/g)].map(([, name]) => name ?? "");
 
-const classes = listed(read("src/tenants/directory/namespaces.ts"), /CLASSES = \[([^\]]*)\]/);
+const classes = listed(read("src/tenants/directory/namespaces.ts"), /OBJECT_CLASSES = \[([^\]]*)\]/);
 
 const configurations = globSync(["wrangler.toml", "{test/fixtures,examples/*,bench/workers}/*.toml"], { cwd: ROOT });
 

@@ -2,7 +2,7 @@
 // responded once are not checked again: a class changes its storage only with a deployment.
 
 import { PROBE_NAME, type Readiness } from "../tenants/object/store-object.ts";
-import { CLASSES, namespaceOf, type ObjectClass } from "../tenants/directory/namespaces.ts";
+import { OBJECT_CLASSES, namespaceOf, type ObjectClass } from "../tenants/directory/namespaces.ts";
 import type { Env } from "../endpoint/request-context.ts";
 
 /** Environments whose objects responded. */
@@ -12,7 +12,7 @@ const readyEnvs = new WeakSet<object>();
 export async function checkReadiness(env: Env): Promise<void> {
   await env.BODIES.get(PROBE_NAME);
   if (readyEnvs.has(env)) return;
-  await Promise.all(CLASSES.map((name) => checkObjects(env, name)));
+  await Promise.all(OBJECT_CLASSES.map((name) => checkObjects(env, name)));
   readyEnvs.add(env);
 }
 

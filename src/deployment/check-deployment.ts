@@ -12,7 +12,7 @@ import { didYouMean } from "../protocol/did-you-mean.ts";
 import { matchesAny } from "../tenants/document/glob.ts";
 import type { Declaration, Tenant } from "../tenants/document/tenant-definition.ts";
 import type { TenantDocument, FieldRule } from "../tenants/document/tenant-document.ts";
-import type { Bindings, Deployment, BuiltInFeature } from "./deployment.ts";
+import type { UntypedEnv, Deployment, BuiltInFeature } from "./deployment.ts";
 import { assertMemberTypes, assertKnownKeys, typeRule } from "../protocol/members.ts";
 
 /** Throws a TypeError that says what is wrong, and where. */
@@ -57,7 +57,7 @@ export function checkDeclaredTenant(
 export function checkByFeatures(
   features: readonly BuiltInFeature[],
   document: TenantDocument,
-  env?: Bindings,
+  env?: UntypedEnv,
 ): readonly FieldRule[] {
   const { audit, auth, profiles = {}, upstreams, webhooks } = document;
   const budgeted = Object.entries(profiles).find(([, { resultBudget }]) => resultBudget)?.[0];

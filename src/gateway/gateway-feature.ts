@@ -1,7 +1,7 @@
 // The `gateway()` feature that authors import: upstreams, and the endpoint on which a message names its upstream.
 
 import { insecureTransportError } from "../auth/origin.ts";
-import type { BuiltInFeature, Bindings, BuiltInRoutes, GatewayEnvelope } from "../deployment/deployment.ts";
+import type { BuiltInFeature, UntypedEnv, BuiltInRoutes, GatewayEnvelope } from "../deployment/deployment.ts";
 import type { Feature } from "../deployment/feature.ts";
 import { createGatewayFeature, type GatewayOptions } from "./gateway.ts";
 import { parseEnvelope } from "./envelope-endpoint.ts";
@@ -54,7 +54,7 @@ function envelopeRoutes(parse: (body: unknown) => GatewayEnvelope | Failure): Bu
   };
   return {
     path: "/gateway/*",
-    open: (deployment) => (request, env: Bindings, ctx) =>
+    open: (deployment) => (request, env: UntypedEnv, ctx) =>
       serveWithAppUser(
         deployment,
         { request, env: env as unknown as Env, ctx },

@@ -3,8 +3,8 @@
 import { expect, onTestFinished, test } from "vitest";
 import { OBJECTS, startWorker, bundleWorker } from "../support/start-worker.ts";
 
-const start = async (unmigrated: readonly string[]) => {
-  const worker = await startWorker(await bundleWorker("worker"), { unmigrated });
+const start = async (classesWithoutSqlite: readonly string[]) => {
+  const worker = await startWorker(await bundleWorker("worker"), { classesWithoutSqlite });
   onTestFinished(() => worker.stop());
   return worker;
 };

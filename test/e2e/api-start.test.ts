@@ -57,7 +57,7 @@ describe("docs/api-start.md", () => {
     const toml = filesOfPage().get("wrangler.toml") ?? "";
     const source = readFileSync(join(ROOT, "src/tenants/directory/namespaces.ts"), "utf8");
     const classesIn = (text: string, list: RegExp) => list.exec(text)?.[1]?.match(/\w+/g)?.toSorted() ?? [];
-    const needed = classesIn(source, /^export const CLASSES = \[([^\]]*)\]/m);
+    const needed = classesIn(source, /^export const OBJECT_CLASSES = \[([^\]]*)\]/m);
     expect(needed.length).toBeGreaterThan(4);
     expect(classesIn(toml, /new_sqlite_classes = \[([^\]]*)\]/)).toEqual(needed);
     expect(toml).toContain('binding = "BODIES"');

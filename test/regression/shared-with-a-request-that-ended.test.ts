@@ -6,7 +6,7 @@ import { bundleWorker, OBJECTS, startWorker, type OneWorker } from "../support/s
 
 let worker: OneWorker;
 beforeAll(async () => {
-  worker = await startWorker(await bundleWorker("flight-worker"), { without: [...OBJECTS, "BODIES"] });
+  worker = await startWorker(await bundleWorker("flight-worker"), { missingBindings: [...OBJECTS, "BODIES"] });
 });
 afterAll(() => worker.stop());
 

@@ -9,7 +9,7 @@ const SOON_MS = 3000;
 
 let worker: OneWorker;
 beforeAll(async () => {
-  worker = await startWorker(await bundleWorker("token-worker"), { without: [...OBJECTS, "BODIES"] });
+  worker = await startWorker(await bundleWorker("token-worker"), { missingBindings: [...OBJECTS, "BODIES"] });
 });
 afterAll(() => worker.stop());
 
