@@ -2,7 +2,8 @@
 // responded once are not checked again: a class changes its storage only with a deployment.
 
 import { PROBE_NAME, type Readiness } from "../tenants/object/store-object.ts";
-import { OBJECT_CLASSES, namespaceOf, type ObjectClass } from "../tenants/directory/namespaces.ts";
+import { namespaceOf } from "../tenants/directory/namespaces.ts";
+import { OBJECT_CLASSES, type ObjectClass } from "../tenants/directory/object-classes.ts";
 import type { Env } from "../endpoint/request-context.ts";
 
 /** Environments whose objects responded. */

@@ -1,7 +1,8 @@
 // Checks that the author's configuration is complete: a KV namespace, classes in a migration, and the exports of
 // tenantry/objects.
 
-import { OBJECT_CLASSES, hasNamespace, isExported } from "../tenants/directory/namespaces.ts";
+import { hasNamespace, isExported } from "../tenants/directory/namespaces.ts";
+import { OBJECT_CLASSES } from "../tenants/directory/object-classes.ts";
 import type { UntypedEnv } from "./deployment.ts";
 
 /** Entrypoints that only the Worker itself calls. */

@@ -9,7 +9,7 @@ import {
   missingFlag,
   missingObjectClass,
 } from "../../src/deployment/check-configuration.ts";
-import { OBJECT_CLASSES } from "../../src/tenants/directory/namespaces.ts";
+import { OBJECT_CLASSES } from "../../src/tenants/directory/object-classes.ts";
 import {
   admin,
   createWorker,

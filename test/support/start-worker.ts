@@ -5,20 +5,11 @@ import { readdir, readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { build } from "esbuild";
 import { convertV4MiniflareOptions, Miniflare, NoOpLog } from "miniflare";
+import { OBJECT_CLASSES } from "../../src/tenants/directory/object-classes.ts";
 import { oncePerRun } from "./once-per-run.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const CONFIG = join(ROOT, "test/fixtures/wrangler.toml");
-
-export const OBJECTS = [
-  "TenantObject",
-  "ContentObject",
-  "SessionObject",
-  "HubObject",
-  "DirectoryObject",
-  "PlatformObject",
-  "UpstreamObject",
-] as const;
 
 export interface WorkerModule {
   readonly type: "ESModule" | "Text";
@@ -133,7 +124,7 @@ export async function startWorker(
     storage,
   }: StartOptions = {},
 ): Promise<OneWorker> {
-  const objects = OBJECTS.filter((name) => !missingBindings.includes(name));
+  const objects = OBJECT_CLASSES.filter((name) => !missingBindings.includes(name));
   let log = "";
   if (heap !== undefined) process.env[V8_FLAGS] = `--max-heap-size=${heap}`;
   const miniflare = new Miniflare(

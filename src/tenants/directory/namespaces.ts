@@ -3,18 +3,7 @@
 // in another script needs it.
 
 import { exports } from "cloudflare:workers";
-
-export const OBJECT_CLASSES = [
-  "TenantObject",
-  "ContentObject",
-  "SessionObject",
-  "HubObject",
-  "DirectoryObject",
-  "PlatformObject",
-  "UpstreamObject",
-] as const;
-
-export type ObjectClass = (typeof OBJECT_CLASSES)[number];
+import { OBJECT_CLASSES, type ObjectClass } from "./object-classes.ts";
 
 export type ObjectBindings = { readonly [name in ObjectClass]?: DurableObjectNamespace };
 

@@ -1,7 +1,8 @@
 import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { OBJECT_CLASSES, hasNamespace, namespaceOf } from "../../../src/tenants/directory/namespaces.ts";
+import { hasNamespace, namespaceOf } from "../../../src/tenants/directory/namespaces.ts";
+import { OBJECT_CLASSES } from "../../../src/tenants/directory/object-classes.ts";
 import { createWorker } from "../../../src/tenantry.ts";
 
 it("the Worker's exports give the objects of each class, in a request and in an object", async () => {
