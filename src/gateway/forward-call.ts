@@ -16,7 +16,7 @@ import { CircuitGate } from "./guard/circuit-gate.ts";
 import { Redaction } from "./guard/redaction.ts";
 import { MissingServiceError } from "./guard/service-binding.ts";
 import { createTokenFetch } from "./upstream-fetch.ts";
-import { busyFailure, faultToFailure } from "./upstream-error.ts";
+import { upstreamsBusyFailure, faultToFailure } from "./upstream-error.ts";
 import { missingSecretReason } from "./read-failure.ts";
 import { resolveHeaders, withToken, type AuthorizedHeaders } from "./upstream-config.ts";
 import { timeoutOf } from "./upstream-rules.ts";
@@ -38,7 +38,7 @@ export async function forwardCall(
   const resolvedRequest = await resolveRequestState(upstream, forwarded, call, requestScope);
   if (isFailure(resolvedRequest)) return resolvedRequest;
   const release = upstreamCalls.tryAcquire(requestScope.tenant);
-  if (!release) return busyFailure();
+  if (!release) return upstreamsBusyFailure();
   const deadline = new Deadline(timeoutOf(upstream.document), call.sink.cancelled);
   const responseBudget = new ResponseBudget(requestScope.tenant);
   try {
