@@ -16,7 +16,7 @@ import { admin, createWorker, defineTool } from "../../src/tenantry.ts";
 import type { Env } from "../../src/tenantry.ts";
 import { isRead, TENANTS, textOf, uriOf } from "../corpus.ts";
 import type { Endings, Part } from "../corpus.ts";
-import { WIDE_LIMITS } from "./wide-limits.ts";
+import { WIDE_LIMITS } from "../../test/fixtures/wide-limits.ts";
 
 const add = defineTool({
   name: "add",
