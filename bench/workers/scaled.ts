@@ -9,7 +9,7 @@ import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { namespaceOf } from "../../src/tenants/directory/namespaces.ts";
 import { SESSION_LIFETIME_MS } from "../../src/sessions/session-id.ts";
 import { bodyKey } from "../../src/resources/resource-row.ts";
-import { digestOf } from "../../src/resources/resource-store.ts";
+import { digestOf } from "../../src/resources/tenant-resource-store.ts";
 import { contentStore, type PutResource } from "../../src/resources/content-store.ts";
 import { ContentObject, TenantObject } from "../../src/objects.ts";
 import { admin, createWorker, defineTool } from "../../src/tenantry.ts";

@@ -5,7 +5,7 @@ import type { NewResource } from "../handlers/resource-store.ts";
 import type { Catalog } from "../handlers/catalog.ts";
 import { configErrors } from "../handlers/check-config.ts";
 import { searchTools } from "../catalog/search-tools.ts";
-import { checkResource } from "../resources/resource-store.ts";
+import { checkResource } from "../resources/tenant-resource-store.ts";
 import { limitsError } from "../limits/limit-definitions.ts";
 import { isObject } from "../protocol/jsonrpc.ts";
 import { didYouMean } from "../protocol/did-you-mean.ts";

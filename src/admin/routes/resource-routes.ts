@@ -1,7 +1,12 @@
 // Routes for a tenant's resources. Conditional headers keep two editors from overwriting each other.
 
 import { etagOf, bodyKey, type ResourceRow } from "../../resources/resource-row.ts";
-import { MAX_RESOURCE_BYTES, createResourceStore, digestOf, storageFullText } from "../../resources/resource-store.ts";
+import {
+  MAX_RESOURCE_BYTES,
+  createResourceStore,
+  digestOf,
+  storageFullText,
+} from "../../resources/tenant-resource-store.ts";
 import { storeBody, type StoreResult } from "../../resources/bodies.ts";
 import type { Limits } from "../../tenants/document/tenant-document.ts";
 import { parseUri } from "../../protocol/uri.ts";
