@@ -141,7 +141,7 @@ export function findRevision2025(version: string): RevisionFeatures | undefined 
     : undefined;
 }
 
-export interface Negotiated {
+export interface Negotiation {
   readonly revision: RevisionFeatures;
   /** The revision in the initialize result; 2024-10-07 if the client requested that. */
   readonly version: string;
@@ -149,7 +149,7 @@ export interface Negotiated {
   readonly isUnknownRevision: boolean;
 }
 
-export function negotiate(requested: string): Negotiated {
+export function negotiate(requested: string): Negotiation {
   const known = findRevision2025(requested);
   if (known) return { revision: known, version: requested, isUnknownRevision: false };
   return {

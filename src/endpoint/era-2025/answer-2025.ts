@@ -108,12 +108,17 @@ export function createRequest2025(
 async function answerInitialize(authorized: AuthorizedRequest, message: RpcRequest): Promise<Response> {
   const initialized = initialize(message.params ?? {}, authorized.handlers);
   if (initialized.kind === "failure") return respondFailure("2025", message.id, initialized);
-  const { negotiated, capabilities, result } = initialized;
-  const { json } = encodeOutcome(message.id, { kind: "complete", result }, negotiated.revision, authorized.view.server);
+  const { negotiation, capabilities, result } = initialized;
+  const { json } = encodeOutcome(
+    message.id,
+    { kind: "complete", result },
+    negotiation.revision,
+    authorized.view.server,
+  );
   const owner = ownerOf(authorized);
   const response = respondAnswer({ json, status: 200 });
   const client = parseClientInfo(message.params?.clientInfo);
-  response.headers.set("mcp-session-id", await createSessionId(owner, negotiated, capabilities, { client }));
+  response.headers.set("mcp-session-id", await createSessionId(owner, negotiation, capabilities, { client }));
   return response;
 }
 
