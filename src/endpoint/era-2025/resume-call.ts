@@ -78,13 +78,13 @@ async function rejectStoredCall(
   { call, principal }: CallRecord,
   { object, key, attempt }: RunClaim,
 ): Promise<boolean> {
-  const answer = encodeFailure(call.id, reason, "2025");
+  const response = encodeFailure(call.id, reason, "2025");
   if (context?.telemetry || context?.deployment.onCallCompleted) {
     context.rejectedPrincipal = { ...ANONYMOUS, id: principal };
-    const host = await authorizeRequest(context);
-    if (!isFailure(host)) await reportCompleted({ requestScope: host, call: call as McpRequest, response: answer });
+    const requestScope = await authorizeRequest(context);
+    if (!isFailure(requestScope)) await reportCompleted({ requestScope, call: call as McpRequest, response });
   }
-  return withRetries(async () => object().finish(key, attempt, answer.json));
+  return withRetries(async () => object().finish(key, attempt, response.json));
 }
 
 interface RunClaim {
