@@ -12,7 +12,7 @@ import type { Tier } from "./test/support/tier.ts";
 const chaiConfig = { truncateThreshold: 1_500 };
 
 /** In these folders a file says by its imports what it needs: a Worker that runs, Workers of its own, or none. */
-const MIXED = globSync("test/{endpoint,founding,regression}/**/*.test.ts");
+const MIXED = globSync("test/{app,endpoint,founding,regression}/**/*.test.ts");
 const E2E = globSync("test/e2e/**/*.test.ts");
 const asksRunning = (file: string) => imports(file, /support\/fixture-origin\.ts"/);
 const startsOwn = (file: string) =>
@@ -128,7 +128,7 @@ function inWorkerd(name: string, test: TestProjectInlineConfiguration["test"]): 
 }
 
 /** Of a folder that needs workerd otherwise. */
-const PURE = "test/connect/client-snippets.test.ts";
+const PURE = "test/connect/recipes.test.ts";
 
 /** Asks the Worker that runs for all of them. */
 function e2e(name: string, isMeant: (file: string) => boolean): TestProjectInlineConfiguration {

@@ -1,7 +1,7 @@
 // The Worker of `growth.ts`: every feature whose costs may grow with what a tenant has.
 import * as z from "zod";
 import { admin, callAudit, createWorker, defineTool, gateway } from "../../src/tenantry.ts";
-import { WIDE_LIMITS } from "./wide-limits.ts";
+import { WIDE_LIMITS } from "../../test/fixtures/wide-limits.ts";
 
 const add = defineTool({
   name: "add",

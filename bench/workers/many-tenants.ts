@@ -13,7 +13,7 @@ import { DirectoryObject, TenantObject } from "../../src/objects.ts";
 import { admin, createWorker, defineTool } from "../../src/tenantry.ts";
 import type { Env } from "../../src/tenantry.ts";
 import type { Calls, Entering, Making } from "../crowd-figures.ts";
-import { WIDE_LIMITS } from "./wide-limits.ts";
+import { WIDE_LIMITS } from "../../test/fixtures/wide-limits.ts";
 
 /** When all of them were made, as the directory and each of them knows it. */
 const CREATED = "2026-11-23T12:00:00.000123Z";

@@ -1,7 +1,7 @@
 // A Worker with sixty tools, for what it costs to list them. Nothing here may be tuned for the benchmark.
 import * as z from "zod";
 import { admin, createWorker, defineTool } from "../../src/tenantry.ts";
-import { WIDE_LIMITS } from "./wide-limits.ts";
+import { WIDE_LIMITS } from "../../test/fixtures/wide-limits.ts";
 
 const add = defineTool({
   name: "add",

@@ -2,7 +2,7 @@
 // Nothing here may be tuned for the benchmark; it is what a user of the package would write.
 import * as z from "zod";
 import { admin, createWorker, defineTool, login } from "../../src/tenantry.ts";
-import { WIDE_LIMITS } from "./wide-limits.ts";
+import { WIDE_LIMITS } from "../../test/fixtures/wide-limits.ts";
 
 const add = defineTool({
   name: "add",

@@ -9,14 +9,14 @@ import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { namespaceOf } from "../../src/tenants/directory/namespaces.ts";
 import { SESSION_LIFETIME_MS } from "../../src/sessions/session-id.ts";
 import { bodyKey } from "../../src/resources/resource-row.ts";
-import { digestOf } from "../../src/resources/resource-store.ts";
+import { digestOf } from "../../src/resources/tenant-resource-store.ts";
 import { contentStore, type PutResource } from "../../src/resources/content-store.ts";
 import { ContentObject, TenantObject } from "../../src/objects.ts";
 import { admin, createWorker, defineTool } from "../../src/tenantry.ts";
 import type { Env } from "../../src/tenantry.ts";
 import { isRead, TENANTS, textOf, uriOf } from "../corpus.ts";
 import type { Endings, Part } from "../corpus.ts";
-import { WIDE_LIMITS } from "./wide-limits.ts";
+import { WIDE_LIMITS } from "../../test/fixtures/wide-limits.ts";
 
 const add = defineTool({
   name: "add",

@@ -2,7 +2,7 @@
 // less than half of zod.
 import * as z from "zod";
 import { createWorker, defineTool } from "../../src/tenantry.ts";
-import { WIDE_LIMITS } from "./wide-limits.ts";
+import { WIDE_LIMITS } from "../../test/fixtures/wide-limits.ts";
 
 const add = defineTool({
   name: "add",

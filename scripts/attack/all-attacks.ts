@@ -17,7 +17,7 @@ import type { Attack } from "./report.ts";
 import { recreated, takenAway } from "./taken-away.ts";
 import { hostileAnswers } from "./upstreams/hostile-answers.ts";
 import { pretence } from "./upstreams/pretence.ts";
-import { wrappedForm } from "./upstreams/wrapped-form.ts";
+import { envelopes } from "./upstreams/envelopes.ts";
 import { upstreamMemory } from "./upstreams/upstream-memory.ts";
 import { upstreamWayOut } from "./upstreams/upstream-way-out.ts";
 import { unknownNames } from "./unknown-names.ts";
@@ -37,7 +37,7 @@ export const ATTACKS: readonly Attack[] = [
   upstreamWayOut,
   hostileAnswers,
   pretence,
-  wrappedForm,
+  envelopes,
   tokens,
   headers,
   loginClients,

@@ -15,7 +15,7 @@ export const ERROR_WORDS: Readonly<Record<ErrorKey, Words>> = {
     "a param is missing or wrong, or the tool or prompt is not visible",
     "see the message, or run `tenantry explain TENANT tool NAME`",
   ],
-  invalidEnvelope: [
+  invalidMetadata: [
     "headers or `_meta` of a 2026-07-28 request are incomplete",
     "update the client; the message names the field",
   ],

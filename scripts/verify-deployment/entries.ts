@@ -3,19 +3,11 @@
 
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { OBJECT_CLASSES } from "../../src/tenants/directory/object-classes.ts";
 import { RELEASE_HEADER, type Release, type TargetOptions } from "./target.ts";
 
 /** Where a counted entry answers with its counters. */
 export const COUNTERS_PATH = "/__verify/counters";
-const OBJECTS = [
-  "ContentObject",
-  "DirectoryObject",
-  "HubObject",
-  "PlatformObject",
-  "SessionObject",
-  "TenantObject",
-  "UpstreamObject",
-];
 
 /** Gives the path of the entry. */
 export async function writeEntry(
@@ -26,7 +18,7 @@ export async function writeEntry(
   const file = join(folder, `${release}.js`);
   const source = JSON.stringify(release === "first" ? worker : next);
   const migrated = release === "next" ? "migrated" : "";
-  const classes = OBJECTS.map((name) => {
+  const classes = OBJECT_CLASSES.map((name) => {
     const wrappers = [isCounted ? "counted" : "", name === "TenantObject" ? migrated : ""].filter(Boolean);
     return `export class ${name} extends ${wrappers.reduce((inner, outer) => `${outer}(${inner})`, `worker.${name}`)} {}`;
   });

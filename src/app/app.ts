@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { Hono } from "hono/tiny";
 import { isHostAllowed } from "../auth/origin.ts";
-import type { Bindings, Deployment, BuiltInRoutes } from "../deployment/deployment.ts";
+import type { UntypedEnv, Deployment, BuiltInRoutes } from "../deployment/deployment.ts";
 import { stripMountPath } from "../deployment/mount.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
@@ -82,7 +82,7 @@ function addRoutes(app: App, deployment: Deployment, routes: BuiltInRoutes): voi
       return finishResponse(deployment, c.req.raw, pathNotFound(deployment, c.req.raw));
     }
     handler ??= routes.open(deployment);
-    return handler(c.req.raw, c.env as unknown as Bindings, c.executionCtx as ExecutionContext);
+    return handler(c.req.raw, c.env as unknown as UntypedEnv, c.executionCtx as ExecutionContext);
   });
 }
 

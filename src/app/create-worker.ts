@@ -13,9 +13,9 @@ import type { Resource, ResourceTemplate } from "../handlers/resource.ts";
 import { withErrorPrefix, type Tool } from "../handlers/tool.ts";
 import { restrictedDefinitions } from "../catalog/hidden-definitions.ts";
 import { TenantResolver } from "../deployment/tenant-resolver.ts";
-import { missingBinding, missingExport, missingFlag, missingObject } from "../deployment/check-configuration.ts";
+import { missingBinding, missingExport, missingFlag, missingObjectClass } from "../deployment/check-configuration.ts";
 import { checkDeclaredTenant, checkDeployment, checkOptions } from "../deployment/check-deployment.ts";
-import type { Bindings as Bound, BuiltInFeature, Deployment } from "../deployment/deployment.ts";
+import type { BuiltInFeature, Deployment, UntypedEnv } from "../deployment/deployment.ts";
 import type { Feature } from "../deployment/feature.ts";
 import { parseMountPath } from "../deployment/mount.ts";
 import { registerWorker } from "../deployment/registry.ts";
@@ -233,8 +233,8 @@ function invocationErrorOf({ bodyUsed }: Request, env?: Env, ctx?: ExecutionCont
 function configurationErrorOf(env: Env, ctx?: ExecutionContext): Error | undefined {
   const [definitionError] = definitionErrors();
   if (definitionError !== undefined) return definitionError;
-  const bindings = env as unknown as Bound;
-  const missing = missingBinding(bindings) ?? (ctx && missingExport(ctx)) ?? missingObject(bindings);
+  const untypedEnv = env as unknown as UntypedEnv;
+  const missing = missingBinding(untypedEnv) ?? (ctx && missingExport(ctx)) ?? missingObjectClass(untypedEnv);
   return missing === undefined ? undefined : new TypeError(missing);
 }
 

@@ -1,8 +1,9 @@
 // Readiness check: KV responds, and the Durable Object classes can be used. It reads no tenant's data. Objects that
 // responded once are not checked again: a class changes its storage only with a deployment.
 
-import { READINESS, type Readiness } from "../tenants/object/store-object.ts";
-import { CLASSES, namespaceOf, type ObjectClass } from "../tenants/directory/namespaces.ts";
+import { PROBE_NAME, type Readiness } from "../tenants/object/store-object.ts";
+import { namespaceOf } from "../tenants/directory/namespaces.ts";
+import { OBJECT_CLASSES, type ObjectClass } from "../tenants/directory/object-classes.ts";
 import type { Env } from "../endpoint/request-context.ts";
 
 /** Environments whose objects responded. */
@@ -10,15 +11,15 @@ const readyEnvs = new WeakSet<object>();
 
 /** Rejects with an error that tells the operator what to fix. */
 export async function checkReadiness(env: Env): Promise<void> {
-  await env.BODIES.get(READINESS);
+  await env.BODIES.get(PROBE_NAME);
   if (readyEnvs.has(env)) return;
-  await Promise.all(CLASSES.map((name) => checkObjects(env, name)));
+  await Promise.all(OBJECT_CLASSES.map((name) => checkObjects(env, name)));
   readyEnvs.add(env);
 }
 
 async function checkObjects(env: Env, name: ObjectClass): Promise<void> {
   try {
-    await (namespaceOf(env, name).getByName(READINESS) as unknown as Readiness).ready();
+    await (namespaceOf(env, name).getByName(PROBE_NAME) as unknown as Readiness).ready();
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     const hint = "does new_sqlite_classes in wrangler.toml name the class?";

@@ -7,7 +7,7 @@ import { defineTool, type Tool } from "../handlers/tool.ts";
 const READ_ONLY = { readOnlyHint: true, idempotentHint: true, openWorldHint: false } as const;
 const LIMIT = 10;
 
-const search = defineTool({
+const searchTool = defineTool({
   name: "search",
   title: "Search",
   description: "Searches everything stored here. Returns ids; call fetch with one of them to read the whole text.",
@@ -73,4 +73,4 @@ const fetchTool = defineTool({
 });
 
 /** Listed and callable only if the tenant or the profile turns search on. */
-export const searchTools: readonly Tool[] = [search, fetchTool].map((tool) => ({ ...tool, only: "search" }));
+export const searchTools: readonly Tool[] = [searchTool, fetchTool].map((tool) => ({ ...tool, only: "search" }));

@@ -1,8 +1,9 @@
 // Checks that the author's configuration is complete: a KV namespace, classes in a migration, and the exports of
 // tenantry/objects.
 
-import { CLASSES, hasNamespace, isExported } from "../tenants/directory/namespaces.ts";
-import type { Bindings } from "./deployment.ts";
+import { hasNamespace, isExported } from "../tenants/directory/namespaces.ts";
+import { OBJECT_CLASSES } from "../tenants/directory/object-classes.ts";
+import type { UntypedEnv } from "./deployment.ts";
 
 /** Entrypoints that only the Worker itself calls. */
 export const ENTRYPOINTS = ["StoredRuns", "UpstreamRefreshes", "WebhookDeliveries"] as const;
@@ -13,7 +14,7 @@ const MIN_COMPATIBILITY_DATE = "2025-11-17";
 const STRICT_FETCH = "global_fetch_strictly_public";
 
 /** Error for the one binding that is always required; undefined if it is there. */
-export function missingBinding({ BODIES }: Bindings): string | undefined {
+export function missingBinding({ BODIES }: UntypedEnv): string | undefined {
   return BODIES === undefined
     ? "wrangler's configuration binds no BODIES: add a KV namespace with this binding (tenantry/docs/api-start.md)"
     : undefined;
@@ -23,14 +24,14 @@ export function missingBinding({ BODIES }: Bindings): string | undefined {
 export function missingExport({ exports }: { readonly exports?: unknown }): string | undefined {
   if (exports === undefined)
     return `compatibility_date has to be ${MIN_COMPATIBILITY_DATE} or later: the platform gives no ctx.exports`;
-  const exported = exports as Bindings;
+  const exported = exports as UntypedEnv;
   const missing = ENTRYPOINTS.find((name) => exported[name] === undefined);
   return missing && notExported(missing);
 }
 
 /** Error for classes without a namespace, all at once; undefined if all have one. */
-export function missingObject(env: Bindings): string | undefined {
-  const missing = CLASSES.filter((name) => !hasNamespace(env, name));
+export function missingObjectClass(env: UntypedEnv): string | undefined {
+  const missing = OBJECT_CLASSES.filter((name) => !hasNamespace(env, name));
   if (missing.length === 0) return undefined;
   const unexported = missing.filter((name) => !isExported(name));
   return unexported.length > 0

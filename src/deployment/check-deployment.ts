@@ -5,14 +5,14 @@ import type { NewResource } from "../handlers/resource-store.ts";
 import type { Catalog } from "../handlers/catalog.ts";
 import { configErrors } from "../handlers/check-config.ts";
 import { searchTools } from "../catalog/search-tools.ts";
-import { checkResource } from "../resources/resource-store.ts";
+import { checkResource } from "../resources/tenant-resource-store.ts";
 import { limitsError } from "../limits/limit-definitions.ts";
 import { isObject } from "../protocol/jsonrpc.ts";
 import { didYouMean } from "../protocol/did-you-mean.ts";
 import { matchesAny } from "../tenants/document/glob.ts";
 import type { Declaration, Tenant } from "../tenants/document/tenant-definition.ts";
 import type { TenantDocument, FieldRule } from "../tenants/document/tenant-document.ts";
-import type { Bindings, Deployment, BuiltInFeature } from "./deployment.ts";
+import type { UntypedEnv, Deployment, BuiltInFeature } from "./deployment.ts";
 import { assertMemberTypes, assertKnownKeys, typeRule } from "../protocol/members.ts";
 
 /** Throws a TypeError that says what is wrong, and where. */
@@ -57,7 +57,7 @@ export function checkDeclaredTenant(
 export function checkByFeatures(
   features: readonly BuiltInFeature[],
   document: TenantDocument,
-  env?: Bindings,
+  env?: UntypedEnv,
 ): readonly FieldRule[] {
   const { audit, auth, profiles = {}, upstreams, webhooks } = document;
   const budgeted = Object.entries(profiles).find(([, { resultBudget }]) => resultBudget)?.[0];

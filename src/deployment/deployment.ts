@@ -55,7 +55,7 @@ export interface Deployment {
 }
 
 /** A Worker's bindings, untyped here: each part of the Worker knows the types of the bindings that it needs. */
-export type Bindings = Readonly<Record<string, unknown>>;
+export type UntypedEnv = Readonly<Record<string, unknown>>;
 
 /** Routes of a built-in feature, which can read the whole deployment. */
 export interface BuiltInRoutes extends FeatureRoutes {
@@ -79,7 +79,7 @@ export interface RefreshContext {
   /** Section hashes of the tenant's lease, by name. */
   readonly sectionHashes: ReadonlyMap<string, string>;
   readonly server: ServerInfo;
-  readonly env: Bindings;
+  readonly env: UntypedEnv;
   readonly stub: () => TenantStub;
   /** The tenant's own secret; undefined if it has none of this name. */
   secret(name: string): Promise<string | undefined>;
@@ -185,7 +185,7 @@ export interface ObservedContext {
 /** Telemetry of one request, for the one feature that records requests. */
 export interface RequestTelemetry {
   /** Replaces the Worker's env. */
-  readonly env: Bindings;
+  readonly env: UntypedEnv;
   /** Replaces the deployment's hooks for whatever this request runs. */
   readonly hooks: Hooks;
   setContext(context: ObservedContext): void;
@@ -201,7 +201,7 @@ export interface RequestTelemetry {
 /** The scope of an authorized request. */
 export type ViewScope = RequestScope & Pick<EnvelopeContext, "view">;
 
-/** A message wrapped in a body of another format. */
+/** A message of `/gateway`, which names its upstream beside itself. */
 export interface GatewayEnvelope {
   /** The JSON-RPC message. */
   readonly message: unknown;
@@ -372,7 +372,7 @@ export interface BuiltInFeature extends Feature {
   /** The sections that the feature's sources are built from; absent for features without sections. */
   readonly sections?: LeasedSections;
   /** Validates a tenant's document, with its base documents merged in. `env` is absent for a tenant defined in code. */
-  checkDocument?(document: TenantDocument, env: Bindings | undefined): readonly FieldRule[];
+  checkDocument?(document: TenantDocument, env: UntypedEnv | undefined): readonly FieldRule[];
   /**
    * Background maintenance for the tenant, run beside an authorized request. Resolves to the time of the next run in
    * this isolate (milliseconds since the epoch). A new version of the policy also triggers a run.
@@ -398,10 +398,10 @@ export interface BuiltInFeature extends Feature {
   /** The one feature with which users sign in. */
   readonly logins?: (stub: TenantStub) => LoginOperations;
   /** The one feature with background work: the alarm of its object starts the work, in an invocation of its own. */
-  readonly background?: (deployment: Deployment, env: Bindings, order: unknown) => Promise<void>;
+  readonly background?: (deployment: Deployment, env: UntypedEnv, order: unknown) => Promise<void>;
   /** The one feature that records requests: called for each request before anything else. */
   readonly observe?: (
-    invocation: { readonly request: Request; readonly env: Bindings; waitUntil(work: Promise<unknown>): void },
+    invocation: { readonly request: Request; readonly env: UntypedEnv; waitUntil(work: Promise<unknown>): void },
     hooks: Hooks,
   ) => RequestTelemetry;
   /**

@@ -9,7 +9,7 @@ import type { ConfiguredTenant } from "../handlers/check-config.ts";
 import { mergedDocument, createTenantCatalog, type TenantCatalog } from "../catalog/tenant-catalog.ts";
 import { findHidden, type HiddenDefinitions } from "../catalog/hidden-definitions.ts";
 import { createView, type ViewOptions, type View } from "../catalog/view.ts";
-import type { Bindings, BuiltInFeature, RefreshContext } from "../deployment/deployment.ts";
+import type { UntypedEnv, BuiltInFeature, RefreshContext } from "../deployment/deployment.ts";
 import { loadFeatureSources } from "../deployment/feature-sources.ts";
 import { AppError } from "../protocol/app-error.ts";
 import { failure, SUSPENDED_DATA, type Failure } from "../protocol/errors.ts";
@@ -343,7 +343,7 @@ export function createRefreshContext(
     document,
     sectionHashes: sections,
     server: context.deployment.catalog.server,
-    env: context.env as unknown as Bindings,
+    env: context.env as unknown as UntypedEnv,
     stub: () => context.stub(created),
     secret: (name) => readSecret({ env: context.env, cachedPolicy, stub: () => context.stub(created) }, name),
     onError: (error) => {

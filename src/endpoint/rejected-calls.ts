@@ -47,11 +47,11 @@ export async function reportLimited(
       const { method, params } = message;
       const call = { method: String(method), params, revision, sink: NULL_SINK };
       if (authorized.around) await runAroundForRejected(authorized, call, rejection);
-      const answer = encodeFailure(undefined, rejection, revision.era);
+      const response = encodeFailure(undefined, rejection, revision.era);
       await authorized.context.deployment.onCallCompleted?.({
         requestScope: authorized,
         call,
-        response: answer,
+        response,
         outcome: rejection,
       });
     }),

@@ -3,7 +3,7 @@
 // gives access to the Worker's bindings outside a request.
 
 import { env, waitUntil, WorkerEntrypoint } from "cloudflare:workers";
-import type { Bindings } from "../deployment/deployment.ts";
+import type { UntypedEnv } from "../deployment/deployment.ts";
 import { requireFeature, getWorker } from "../deployment/registry.ts";
 import type { ResumeRequest, StoredRunsBinding } from "../sessions/session-object.ts";
 import { resumeCall } from "./era-2025/resume-call.ts";
@@ -32,6 +32,6 @@ export class StoredRuns extends WorkerEntrypoint<Env> implements StoredRunsBindi
 export const CURRENT_EVENT: { waitUntil(work: Promise<unknown>): void } = { waitUntil };
 
 /** The Worker's bindings, available before the first request. */
-export function getBindings(): Bindings {
-  return env as unknown as Bindings;
+export function getBindings(): UntypedEnv {
+  return env as unknown as UntypedEnv;
 }

@@ -265,7 +265,7 @@ async function readListed({
   source,
   upstreamTarget,
   call,
-  context: { view, requestScope: host },
+  context: { view, requestScope },
 }: MethodContext): Promise<CallOutcome> {
   const ownUri = readString(call.params, "uri");
   if (isFailure(ownUri)) return ownUri;
@@ -276,8 +276,8 @@ async function readListed({
   const notFound = failure("resourceNotFound", undefined, { uri: ownUri });
   if (!view.sees(uri)) return notFound;
   const run = async () =>
-    (await readVisibleResource({ source, call, requestScope: host, view }, { uri, asked: listedUri })) ?? notFound;
-  return applyAround({ name: uri, call, requestScope: host, repeatable: true }, run);
+    (await readVisibleResource({ source, call, requestScope, view }, { uri, asked: listedUri })) ?? notFound;
+  return applyAround({ name: uri, call, requestScope, repeatable: true }, run);
 }
 
 type VisibleResourceContext = Pick<MethodContext, "source" | "call"> & Pick<EnvelopeContext, "view" | "requestScope">;

@@ -16,7 +16,7 @@ import { CircuitGate } from "./guard/circuit-gate.ts";
 import { Redaction } from "./guard/redaction.ts";
 import { MissingServiceError } from "./guard/service-binding.ts";
 import { createTokenFetch } from "./upstream-fetch.ts";
-import { busyFailure, faultToFailure } from "./upstream-error.ts";
+import { upstreamsBusyFailure, faultToFailure } from "./upstream-error.ts";
 import { missingSecretReason } from "./read-failure.ts";
 import { resolveHeaders, withToken, type AuthorizedHeaders } from "./upstream-config.ts";
 import { timeoutOf } from "./upstream-rules.ts";
@@ -38,8 +38,8 @@ export async function forwardCall(
   const resolvedRequest = await resolveRequestState(upstream, forwarded, call, requestScope);
   if (isFailure(resolvedRequest)) return resolvedRequest;
   const release = upstreamCalls.tryAcquire(requestScope.tenant);
-  if (!release) return busyFailure();
-  const deadline = new Deadline(timeoutOf(upstream.upstream), call.sink.cancelled);
+  if (!release) return upstreamsBusyFailure();
+  const deadline = new Deadline(timeoutOf(upstream.document), call.sink.cancelled);
   const responseBudget = new ResponseBudget(requestScope.tenant);
   try {
     return await attempt(
@@ -59,7 +59,7 @@ export async function forwardCall(
  * nothing and are dropped.
  */
 async function resolveRequestState(
-  { transport, config }: UpstreamTarget,
+  { transport, configHash }: UpstreamTarget,
   forwarded: ForwardRequest,
   call: McpRequest,
   requestScope: RequestScope,
@@ -71,7 +71,7 @@ async function resolveRequestState(
   if (isFailure(responses)) return responses;
   const answeredRequest = { ...forwarded, params: { ...params, inputResponses: responses.value } };
   if (requestState === undefined) return answeredRequest;
-  const unsealed = await openUpstreamState({ ...bindingOf(requestScope), upstream: config }, call, requestState);
+  const unsealed = await openUpstreamState({ ...bindingOf(requestScope), upstream: configHash }, call, requestState);
   return isFailure(unsealed)
     ? unsealed
     : { ...answeredRequest, params: { ...answeredRequest.params, requestState: unsealed.state } };
@@ -84,8 +84,8 @@ async function attempt(
 ): Promise<CallOutcome> {
   const { requestScope, deadline } = context;
   const { tenant } = requestScope;
-  const { id, config } = upstream;
-  const headers = await resolveHeaders(upstream.upstream, {
+  const { id, configHash } = upstream;
+  const headers = await resolveHeaders(upstream.document, {
     tenant,
     env: requestScope.env,
     secret: (name) => requestScope.secret(name),
@@ -97,11 +97,11 @@ async function attempt(
       fault: "secret",
     });
   }
-  const timeoutMs = timeoutOf(upstream.upstream);
+  const timeoutMs = timeoutOf(upstream.document);
   const gate = new CircuitGate({
     tenant,
     id,
-    config,
+    configHash,
     timeoutMs,
     emitEvent: (event) => requestScope.emitEvent?.(requestScope, event),
   });

@@ -1,7 +1,7 @@
 // The `gateway()` feature that authors import: upstreams, and the endpoint on which a message names its upstream.
 
 import { insecureTransportError } from "../auth/origin.ts";
-import type { BuiltInFeature, Bindings, BuiltInRoutes, GatewayEnvelope } from "../deployment/deployment.ts";
+import type { BuiltInFeature, UntypedEnv, BuiltInRoutes, GatewayEnvelope } from "../deployment/deployment.ts";
 import type { Feature } from "../deployment/feature.ts";
 import { createGatewayFeature, type GatewayOptions } from "./gateway.ts";
 import { parseEnvelope } from "./envelope-endpoint.ts";
@@ -35,7 +35,7 @@ export function gateway(options: GatewayOptions = {}): Feature {
 
 /**
  * The endpoint `/gateway/{tenant}[/{profile}]`. A POST body holds a message and its `server_id`. The request takes the
- * same steps as any POST, and the gateway answers the unwrapped message. No sessions, notification streams or batches.
+ * same steps as any POST, and the gateway answers the message inside. No sessions, notification streams or batches.
  */
 function envelopeRoutes(parse: (body: unknown) => GatewayEnvelope | Failure): BuiltInRoutes {
   const answerEnvelope: BodyHandler = async (authorized, accepted, { value }) => {
@@ -54,7 +54,7 @@ function envelopeRoutes(parse: (body: unknown) => GatewayEnvelope | Failure): Bu
   };
   return {
     path: "/gateway/*",
-    open: (deployment) => (request, env: Bindings, ctx) =>
+    open: (deployment) => (request, env: UntypedEnv, ctx) =>
       serveWithAppUser(
         deployment,
         { request, env: env as unknown as Env, ctx },

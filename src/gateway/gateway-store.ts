@@ -30,7 +30,7 @@ const CLOCK_SKEW_MS = 5_000;
 
 interface RefreshTarget {
   readonly id: string;
-  readonly config: string;
+  readonly configHash: string;
   /**
    * A digest of what else decides whether this upstream can be read: its service grant, the exposed services and the
    * outbound allow list. A change makes a failing upstream due again.
@@ -41,7 +41,7 @@ interface RefreshTarget {
 export interface RefreshClaimRequest {
   /** Revision of the caller's policy. An older policy does not change an upstream's configuration. */
   readonly revision: number;
-  /** All enabled upstreams, each with its `configOf`. */
+  /** All enabled upstreams, each with its `configHashOf`. */
   readonly upstreams: readonly RefreshTarget[];
   /** Ids of disabled upstreams. Their reviews are kept. */
   readonly idle?: readonly string[];
@@ -63,7 +63,7 @@ export interface RefreshClaimResult {
 
 export interface RefreshResult {
   readonly id: string;
-  readonly config: string;
+  readonly configHash: string;
   /** null if the refresh succeeded. */
   readonly why: string | null;
   /** Gaps of the catalog in words, as `describeGaps` returns them. Absent or null if there are none. */
@@ -74,14 +74,14 @@ export interface RefreshResult {
   readonly jitter: number;
 }
 
-export interface UriClaim extends Pick<RefreshResult, "id" | "config"> {
+export interface UriClaim extends Pick<RefreshResult, "id" | "configHash"> {
   readonly uris: readonly string[];
 }
 
 /** Refresh state of one upstream. Times are milliseconds since the epoch. */
 export interface RefreshState {
   readonly id: string;
-  readonly config: string;
+  readonly configHash: string;
   readonly dueAt: number;
   /** An isolate may be refreshing the upstream until then. */
   readonly claimedUntil: number;
@@ -106,7 +106,7 @@ export interface GatewayMethods {
    * Records a failure and returns since when the upstream has been failing, as `completeRefresh`. The caller keeps its
    * claim until it has written the failure note, so that a later refresh cannot be overwritten by that note.
    */
-  readonly recordFailure: (ref: Pick<RefreshResult, "id" | "config">) => number | null;
+  readonly recordFailure: (ref: Pick<RefreshResult, "id" | "configHash">) => number | null;
   /**
    * Makes a refresh due because the upstream announced changed lists or answered unlike before. Returns when it will be
    * read, milliseconds since the epoch.
@@ -122,7 +122,7 @@ export interface GatewayMethods {
 interface UpstreamRow {
   [column: string]: SqlStorageValue;
   id: string;
-  config: string;
+  config_hash: string;
   revision: number;
   due_at: number;
   claimed_until: number;
@@ -148,7 +148,7 @@ export const gatewayStore: Store<GatewayMethods, TenantHost> = {
     claimUris: { idempotent: true },
   },
   migrations: [
-    `CREATE TABLE upstreams (id TEXT PRIMARY KEY, config TEXT NOT NULL, revision INTEGER NOT NULL,
+    `CREATE TABLE upstreams (id TEXT PRIMARY KEY, config_hash TEXT NOT NULL, revision INTEGER NOT NULL,
        due_at INTEGER NOT NULL, claimed_until INTEGER NOT NULL, read_at INTEGER NOT NULL, failures INTEGER NOT NULL,
        failing_since INTEGER, logged_state TEXT, access_digest TEXT) WITHOUT ROWID`,
     "CREATE TABLE upstream_uris (uri TEXT PRIMARY KEY, upstream TEXT NOT NULL) WITHOUT ROWID",
@@ -168,7 +168,7 @@ function createMethods(host: TenantHost): GatewayMethods {
         .toArray()
         .map((row) => ({
           id: row.id,
-          config: row.config,
+          configHash: row.config_hash,
           dueAt: row.due_at,
           claimedUntil: row.claimed_until,
           readAt: row.read_at,
@@ -178,10 +178,10 @@ function createMethods(host: TenantHost): GatewayMethods {
       writeLog?.();
       return since;
     },
-    recordFailure: ({ id, config }) => {
-      const since = `UPDATE upstreams SET failing_since = coalesce(failing_since, ?) WHERE id = ? AND config = ?
+    recordFailure: ({ id, configHash }) => {
+      const since = `UPDATE upstreams SET failing_since = coalesce(failing_since, ?) WHERE id = ? AND config_hash = ?
         RETURNING failing_since AS since`;
-      return host.sql.exec<{ since: number }>(since, host.now(), id, config).toArray()[0]?.since ?? null;
+      return host.sql.exec<{ since: number }>(since, host.now(), id, configHash).toArray()[0]?.since ?? null;
     },
     markStale: (id) => {
       const update = "UPDATE upstreams SET due_at = min(due_at, max(?, read_at + ?)) WHERE id = ? RETURNING due_at";
@@ -203,10 +203,10 @@ function claimDueRows(host: TenantHost, claims: LastClaims, request: RefreshClai
   const isCurrent = syncUpstreams(host, request, now);
   const claimed: string[] = [];
   let hasMore = false;
-  for (const { id, config } of request.upstreams) {
+  for (const { id, configHash } of request.upstreams) {
     const row = rowOf(sql, id);
     const isClaimedByRequest = row !== undefined && row.claimed_until > now && claims.isClaimedBy(id, request.claimId);
-    if (!isClaimedByRequest && (!row || row.due_at > now || !isFree(row, { config, now }))) continue;
+    if (!isClaimedByRequest && (!row || row.due_at > now || !isFree(row, { configHash, now }))) continue;
     hasMore = claimed.length >= (request.limit ?? Infinity);
     if (hasMore) break;
     if (!isClaimedByRequest) claimRow(host, row, now);
@@ -228,9 +228,9 @@ function tryClaimRow(
   const now = host.now();
   syncUpstreams(host, request, now);
   const row = rowOf(host.sql, target.id);
-  const config = request.upstreams.find(({ id }) => id === target.id)?.config;
+  const configHash = request.upstreams.find(({ id }) => id === target.id)?.configHash;
   if (row && row.claimed_until > now && claims.isClaimedBy(target.id, request.claimId)) return true;
-  if (!row || config === undefined || !isFree(row, { config, now })) return false;
+  if (!row || configHash === undefined || !isFree(row, { configHash, now })) return false;
   claimRow(host, row, now);
   claims.set(target.id, request.claimId);
   host.record(target.actor, "upstream.refresh", `upstream ${target.id}`, { before: null, after: null });
@@ -238,8 +238,8 @@ function tryClaimRow(
 }
 
 /** Has the configuration that the caller knows, and no isolate is refreshing it. */
-function isFree(row: UpstreamRow, { config, now }: { readonly config: string; readonly now: number }): boolean {
-  return row.config === config && row.claimed_until <= now;
+function isFree(row: UpstreamRow, { configHash, now }: { readonly configHash: string; readonly now: number }): boolean {
+  return row.config_hash === configHash && row.claimed_until <= now;
 }
 
 /**
@@ -276,9 +276,9 @@ interface SyncContext {
 }
 
 function upsertUpstream(sql: SqlStorage, target: RefreshTarget, { revision, now, isCurrent }: SyncContext): void {
-  const { id, config, accessDigest = null } = target;
+  const { id, configHash, accessDigest = null } = target;
   const row = rowOf(sql, id);
-  if (row?.config === config) {
+  if (row?.config_hash === configHash) {
     if (row.access_digest !== accessDigest && isCurrent) retryAfterAccessChange(sql, { id, accessDigest, now });
     return;
   }
@@ -287,10 +287,10 @@ function upsertUpstream(sql: SqlStorage, target: RefreshTarget, { revision, now,
   const at = row?.revision === revision ? Math.max(now, row.read_at + CONFIG_TURN_MS, row.claimed_until) : now;
   sql.exec(
     `INSERT OR REPLACE INTO upstreams
-       (id, config, revision, due_at, claimed_until, read_at, failures, failing_since, logged_state, access_digest)
+       (id, config_hash, revision, due_at, claimed_until, read_at, failures, failing_since, logged_state, access_digest)
        VALUES (?, ?, ?, ?, 0, ?, 0, NULL, ?, ?)`,
     id,
-    config,
+    configHash,
     revision,
     at,
     row?.read_at ?? 0,
@@ -349,11 +349,11 @@ interface CompletionResult {
 }
 
 function completeRow(host: TenantHost, result: RefreshResult): CompletionResult {
-  const { id, config, why } = result;
+  const { id, configHash, why } = result;
   const { sql, tenant } = host;
   const now = host.now();
   const row = rowOf(sql, id);
-  if (row?.config !== config) {
+  if (row?.config_hash !== configHash) {
     // The configuration changed meanwhile. A reader of the new configuration may have finished before this one, so the
     // upstream is due again.
     if (why === null) sql.exec("UPDATE upstreams SET due_at = min(due_at, ?) WHERE id = ?", now, id);
@@ -389,8 +389,8 @@ function nextDueAt(row: UpstreamRow, { why, afterMs, jitter, failures, now }: Du
   return Math.round(wasMarkedStale ? Math.min(at, now + MIN_INTERVAL_MS) : at);
 }
 
-function claimUriRows({ sql }: TenantHost, { id, config, uris }: UriClaim): (readonly [string, string])[] | null {
-  if (rowOf(sql, id)?.config !== config) return null;
+function claimUriRows({ sql }: TenantHost, { id, configHash, uris }: UriClaim): (readonly [string, string])[] | null {
+  if (rowOf(sql, id)?.config_hash !== configHash) return null;
   const rows = sql.exec<{ uri: string }>("SELECT uri FROM upstream_uris WHERE upstream = ?", id).toArray();
   const owned = new Set(rows.map(({ uri }) => uri));
   const requestedUris = new Set(uris);

@@ -154,7 +154,7 @@ function listKeyOf(kind: ListedKind, own: string, id: string): string {
 export interface ReadCatalogOptions {
   readonly id: string;
   /** Configuration with which the upstream is read. */
-  readonly config: string;
+  readonly configHash: string;
   readonly limits?: CatalogLimits;
   /** Milliseconds for all lists. One list that does not answer takes at most half of the remaining time. */
   readonly timeoutMs: number;
@@ -181,7 +181,7 @@ export async function readCatalog(link: UpstreamLink, options: ReadCatalogOption
   ];
   const { transport, revision, instructions } = link;
   const facts: UpstreamFacts = {
-    of: options.config,
+    of: options.configHash,
     way: transport,
     revision,
     ...(instructions === undefined ? {} : { instructions: instructions.slice(0, MAX_INSTRUCTIONS) }),

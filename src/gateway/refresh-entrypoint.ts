@@ -52,7 +52,7 @@ export interface RefreshRequest {
   readonly placement: Placement;
   readonly uid: TenantUid;
   readonly id: string;
-  readonly config: string;
+  readonly configHash: string;
   readonly upstream: UpstreamDocument;
   /** Headers with the secrets filled in, or the reason why they could not be. */
   readonly resolvedHeaders: ResolvedHeaders | Reason;
@@ -163,13 +163,20 @@ interface RefreshRuntime {
 
 async function refreshCatalog(request: RefreshRequest, runtime: RefreshRuntime): Promise<string | undefined> {
   const { env } = runtime;
-  const { tenant, placement, uid, id, config } = request;
+  const { tenant, placement, uid, id, configHash } = request;
   const stub = () => tenantStubOf(env, { id: tenant, placement, uid });
   const location = sectionPlace(storageKey(tenant, uid), env.BODIES, stub);
   const writeNamedSection = (name: string, bytes: Uint8Array) => writeSection(location, { name, bytes });
   let missing: string | null = null;
   const completeRefresh = (why: string | null, afterMs: number) =>
-    createRpcClient(stub(), gatewayStore).completeRefresh({ id, config, why, missing, afterMs, jitter: Math.random() });
+    createRpcClient(stub(), gatewayStore).completeRefresh({
+      id,
+      configHash,
+      why,
+      missing,
+      afterMs,
+      jitter: Math.random(),
+    });
   try {
     const content = () => contentStubOf(env, { id: tenant, placement, uid });
     const signal = AbortSignal.timeout(READ_TIMEOUT_MS);
@@ -182,7 +189,9 @@ async function refreshCatalog(request: RefreshRequest, runtime: RefreshRuntime):
       return (await writeNamedSection(catalogSection(id), encodeCatalog(flagged))).state;
     };
     const state =
-      request.upstream.trust === "review" ? await putReviewed({ id, config, catalog, stub, put }) : await put(catalog);
+      request.upstream.trust === "review"
+        ? await putReviewed({ id, configHash, catalog, stub, put })
+        : await put(catalog);
     if (state === "full") throw new RefreshError(SECTIONS_FULL);
     await createRpcClient(stub(), sectionStore).remove(failureSection(id));
     const ttlMs = Math.min(catalog.cache?.ttlMs ?? DEFAULT_TTL_MS, catalog.unread ? UNREAD_TTL_MS : Infinity);
@@ -202,13 +211,13 @@ async function refreshCatalog(request: RefreshRequest, runtime: RefreshRuntime):
 
 /** Lists that could not be read keep their last good definitions. */
 async function keepLastGoodLists(
-  { lastSection, config }: RefreshRequest,
+  { lastSection, configHash }: RefreshRequest,
   location: SectionLocation,
   catalog: UpstreamCatalog,
 ): Promise<UpstreamCatalog> {
   const needsLast = catalog.unread !== undefined || catalog.skipped !== undefined;
   const section = needsLast && lastSection !== undefined ? await loadSection(location, lastSection) : undefined;
-  const lastCatalog = section && decodeCatalog(section.bytes, config);
+  const lastCatalog = section && decodeCatalog(section.bytes, configHash);
   return lastCatalog && lastCatalog !== "broken" ? withLastGood(catalog, lastCatalog) : catalog;
 }
 
@@ -218,14 +227,14 @@ interface FailedRefresh {
 }
 
 async function writeFailureNote(
-  { id, config }: RefreshRequest,
+  { id, configHash }: RefreshRequest,
   stub: () => TenantStub,
   { error, write }: FailedRefresh,
 ): Promise<void> {
-  const since = await createRpcClient(stub(), gatewayStore).recordFailure({ id, config });
+  const since = await createRpcClient(stub(), gatewayStore).recordFailure({ id, configHash });
   if (since === null) return;
   const detail = error instanceof RefreshError ? error.detail : undefined;
-  const note: FailureNote = { of: config, since, ...reasonOf(error), detail };
+  const note: FailureNote = { of: configHash, since, ...reasonOf(error), detail };
   await write(failureSection(id), new TextEncoder().encode(JSON.stringify(note)));
 }
 
@@ -291,7 +300,7 @@ interface ReadLinkOptions {
 }
 
 async function readThroughLink(
-  { upstream: { era = "auto" }, clientInfo, id, config }: RefreshRequest,
+  { upstream: { era = "auto" }, clientInfo, id, configHash }: RefreshRequest,
   endpoint: RemoteEndpoint,
   { redaction, signal, limits, isFatal }: ReadLinkOptions,
 ): Promise<UpstreamCatalog> {
@@ -306,7 +315,7 @@ async function readThroughLink(
     const instructions = redaction.value(link.instructions);
     const timeoutMs = startedAt + READ_TIMEOUT_MS - Date.now();
     const describeRedacted = (fault: Fault) => redaction.value(describeReadFault(fault, READ_TIMEOUT_MS));
-    const options = { id, config: config, limits, timeoutMs, signal, describeFault: describeRedacted, isFatal };
+    const options = { id, configHash, limits, timeoutMs, signal, describeFault: describeRedacted, isFatal };
     return await readCatalog({ ...link, instructions, request: redactedRequest }, options);
   } finally {
     await link.close();
@@ -320,7 +329,7 @@ const URI_KINDS: readonly ListedKind[] = ["resources", "resourceTemplates"];
  * reconfigured or removed.
  */
 async function removeTakenUris(
-  { id, config, prefixes }: RefreshRequest,
+  { id, configHash, prefixes }: RefreshRequest,
   { stub, content }: { readonly stub: () => TenantStub; readonly content: () => TenantStub },
   catalog: UpstreamCatalog,
 ): Promise<UpstreamCatalog | undefined> {
@@ -328,7 +337,7 @@ async function removeTakenUris(
   const uris = keys.filter((key) => !isUiUri(key) && prefixOf(prefixes, key) === undefined);
   const stored = new Set(uris.length === 0 ? [] : await createRpcClient(content(), contentStore).stored(uris));
   const candidates = uris.filter((uri) => !stored.has(uri));
-  const conflicts = await createRpcClient(stub(), gatewayStore).claimUris({ id, config, uris: candidates });
+  const conflicts = await createRpcClient(stub(), gatewayStore).claimUris({ id, configHash, uris: candidates });
   if (conflicts === null) return undefined;
   const taken = new Map<string, Pick<Quarantined, "why" | "code">>([
     ...conflicts.map(([uri, owner]) => [uri, { why: `${owner} listed it first`, code: "uri-listed" }] as const),

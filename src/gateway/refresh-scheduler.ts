@@ -11,7 +11,7 @@ import { outboundAllowOf } from "../outbound/guarded-fetch.ts";
 import { gatewayStore, type RefreshClaimResult, type RefreshClaimRequest } from "./gateway-store.ts";
 import { catalogSection, failureSection, startRefresh, type RefreshRequest } from "./refresh-entrypoint.ts";
 import { missingSecretReason, createReason } from "./read-failure.ts";
-import { configOf, enabledUpstreams, resolveHeaders, type NamedUpstream } from "./upstream-config.ts";
+import { configHashOf, enabledUpstreams, resolveHeaders, type NamedUpstream } from "./upstream-config.ts";
 import { uriPrefixes } from "./uris/uri-owners.ts";
 
 const UPSTREAM_SECTION = /^upstream(-failing)?:/;
@@ -152,14 +152,14 @@ export async function startUpstreamRefresh({ id, upstream }: NamedUpstream, cont
   const headers = "missingSecret" in headerResult ? missingSecretReason(headerResult.missingSecret) : headerResult;
   const resolvedHeaders = grantError === undefined ? headers : createReason("service-missing", grantError);
   const clientInfo = { name, version };
-  const config = configOf(upstream);
+  const configHash = configHashOf(upstream);
   const prefixes = uriPrefixes(context.document);
   const request: RefreshRequest = {
     tenant,
     placement,
     uid,
     id,
-    config,
+    configHash,
     upstream,
     resolvedHeaders,
     clientInfo,
@@ -179,7 +179,7 @@ export function createRefreshClaim(
   const upstreams = enabledUpstreams(document).map(({ id, upstream }) => {
     const isExposed = upstream.service !== undefined && Object.hasOwn(services, upstream.service);
     const access = [serviceGrantError(document, upstream), isExposed, outboundAllowOf(env)];
-    return { id, config: configOf(upstream), accessDigest: hashOf(JSON.stringify(access)) };
+    return { id, configHash: configHashOf(upstream), accessDigest: hashOf(JSON.stringify(access)) };
   });
   const idle = Object.keys(document.upstreams ?? {}).filter((id) => !upstreams.some((one) => one.id === id));
   return { revision, upstreams, idle };

@@ -41,7 +41,7 @@ import {
 } from "./upstream-error.ts";
 import type { LinkTransport } from "./upstream-catalog.ts";
 import {
-  configOf,
+  configHashOf,
   headerCredentialOf,
   enabledUpstreams,
   endpointOf,
@@ -58,8 +58,8 @@ const SESSION_KEY = "tenantry/session";
 
 export interface UpstreamTarget {
   readonly id: string;
-  readonly upstream: UpstreamDocument;
-  readonly config: string;
+  readonly document: UpstreamDocument;
+  readonly configHash: string;
   readonly transport: LinkTransport;
   readonly revision: string;
   /** The upstream sends log messages if a level was requested. */
@@ -106,12 +106,12 @@ interface AttemptContext extends ForwardContext {
 }
 
 export function callErrorContextOf(
-  { id, upstream, transport }: UpstreamTarget,
+  { id, document, transport }: UpstreamTarget,
   { call, request }: ForwardContext,
 ): UpstreamErrorContext {
   return {
     server: id,
-    timeoutMs: timeoutOf(upstream),
+    timeoutMs: timeoutOf(document),
     era: call.revision.era,
     upstreamEra: transport === "2026" ? "2026" : "2025",
     ownCapabilities: false,
@@ -143,11 +143,11 @@ export class UpstreamCall {
     const { name, version } = upstream.server;
     const upstreamFetch = createUpstreamFetch(
       requestScope,
-      getServiceFetch(upstream.upstream, upstream.services, requestScope.env),
+      getServiceFetch(upstream.document, upstream.services, requestScope.env),
     );
     this.#linkConfig = {
       endpoint: {
-        ...endpointOf(upstream.upstream, headers, upstreamFetch, callLimits(this.#era)),
+        ...endpointOf(upstream.document, headers, upstreamFetch, callLimits(this.#era)),
         reserveBytes: responseBudget.reserve,
       },
       client: {
@@ -209,9 +209,9 @@ export class UpstreamCall {
 
   /** An upstream that was removed, moved or disabled meanwhile may have to receive nothing more. */
   #checkStillConfigured(document: TenantDocument): Failure | undefined {
-    const { id, config, upstream } = this.#upstream;
+    const { id, configHash, document: upstream } = this.#upstream;
     const current = enabledUpstreams(document).find((one) => one.id === id)?.upstream;
-    if (current && configOf(current) === config && serviceGrantError(document, upstream) === undefined)
+    if (current && configHashOf(current) === configHash && serviceGrantError(document, upstream) === undefined)
       return undefined;
     return failure("unreachableServer", "Failed to connect to server: it is not what it was when this call began", {
       server: id,
@@ -225,7 +225,7 @@ export class UpstreamCall {
       return { ...previous, hasNewToken: true };
     const { request, deadline } = this.#context;
     if (!request.repeatable || this.hasOutput) return undefined;
-    const mayRetry = await waitToRetry(fault, this.#upstream.upstream, previous, deadline);
+    const mayRetry = await waitToRetry(fault, this.#upstream.document, previous, deadline);
     return mayRetry ? { ...previous, retries: previous.retries + 1 } : undefined;
   }
 
@@ -258,7 +258,7 @@ export class UpstreamCall {
       const isAnonymous = principal.id === ANONYMOUS.id;
       const owner = { tenant, principal: principal.id };
       const key = this.#sessionKey(level);
-      const { id, upstream } = this.#upstream;
+      const { id, document: upstream } = this.#upstream;
       const createShare = () =>
         new SharedSessionClient({ host: requestScope, id, upstream, key, filled: this.#authorizedHeaders });
       const callMs = timeoutOf(upstream);
@@ -285,13 +285,13 @@ export class UpstreamCall {
   /** A session has one log level, so a call with another level needs another session. */
   #sessionKey(level: LogLevel | undefined): string {
     const { tenant, principal } = this.#context.requestScope;
-    const { id, config } = this.#upstream;
+    const { id, configHash } = this.#upstream;
     const { capabilities } = this.#linkConfig.client;
     return canonicalJson([
       tenant,
       principal.id,
       id,
-      config,
+      configHash,
       headerCredentialOf(this.#authorizedHeaders),
       capabilities,
       level ?? null,
@@ -364,8 +364,8 @@ export class UpstreamCall {
   /** An upstream's questions, with its state sealed to this request. Only the same caller can send the state back. */
   async #sealQuestions(json: string, state: string): Promise<CallOutcome> {
     const { call, requestScope } = this.#context;
-    const { id, config } = this.#upstream;
-    const sealed = await sealUpstreamState({ ...bindingOf(requestScope), upstream: config }, call, state);
+    const { id, configHash } = this.#upstream;
+    const sealed = await sealUpstreamState({ ...bindingOf(requestScope), upstream: configHash }, call, state);
     if (sealed === undefined)
       return failure("faultyServer", `${id}: requestState is longer than 48 KiB`, { server: id, fault: "result" });
     return {

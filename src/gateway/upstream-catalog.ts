@@ -22,7 +22,7 @@ export interface Quarantined {
 }
 
 export interface UpstreamFacts {
-  /** `configOf` of the upstream when it was read. */
+  /** `configHashOf` of the upstream when it was read. */
   readonly of: string;
   readonly way: LinkTransport;
   readonly revision: string;
@@ -99,16 +99,16 @@ export function encodeCatalog({ texts, ...facts }: UpstreamCatalog): Uint8Array 
 }
 
 /**
- * Returns undefined if the section is of another configuration; without `config` any configuration is accepted. Returns
- * `broken` if this release cannot read it. A release that encodes catalogs differently must change `configOf`, so that
+ * Returns undefined if the section is of another configuration; without `configHash` any configuration is accepted. Returns
+ * `broken` if this release cannot read it. A release that encodes catalogs differently must change `configHashOf`, so that
  * no release meets another's sections.
  */
-export function decodeCatalog(bytes: Uint8Array, config?: string): UpstreamCatalog | "broken" | undefined {
+export function decodeCatalog(bytes: Uint8Array, configHash?: string): UpstreamCatalog | "broken" | undefined {
   const members = objectMembers(new TextDecoder().decode(bytes), LISTED_KINDS.length + 1);
   const textByName = new Map(members?.map(({ name, text }) => [name, text]));
   const facts: unknown = JSON.parse(textByName.get(FACTS) ?? "null");
   if (!isUpstreamFacts(facts)) return "broken";
-  if (config !== undefined && facts.of !== config) return undefined;
+  if (configHash !== undefined && facts.of !== configHash) return undefined;
   const texts = LISTED_KINDS.map((kind) => arrayElements(textByName.get(kind) ?? "", MAX_LISTED));
   const [tools, prompts, resources, resourceTemplates] = texts;
   if (!tools || !prompts || !resources || !resourceTemplates) return "broken";
@@ -152,10 +152,10 @@ const parsedSections = new WeakMap<Section, ParsedSection>();
 const SCHEMAS: ReadonlySet<string> = new Set(["inputSchema", "outputSchema"]);
 
 /** Returns undefined or `broken` as `decodeCatalog` does. */
-export function parseSection(section: Section, config: string): ParsedSection | "broken" | undefined {
+export function parseSection(section: Section, configHash: string): ParsedSection | "broken" | undefined {
   const cached = parsedSections.get(section);
-  if (cached?.catalog.of === config) return cached;
-  const catalog = decodeCatalog(section.bytes, config);
+  if (cached?.catalog.of === configHash) return cached;
+  const catalog = decodeCatalog(section.bytes, configHash);
   if (!catalog || catalog === "broken") return catalog;
   const { texts, flagged } = catalog;
   const parsed = (kind: ListedKind) =>

@@ -34,7 +34,7 @@ export function enabledUpstreams({ upstreams = {} }: TenantDocument): readonly N
  * Changes if the catalog of an upstream may belong to another server. Definitions of another configuration are not
  * served.
  */
-export function configOf(upstream: UpstreamDocument): string {
+export function configHashOf(upstream: UpstreamDocument): string {
   const { era = "auto", headers = {}, auth, trust = "auto" } = upstream;
   const url = upstreamUrl(upstream);
   const text = canonicalJson({ url, era, headers, trust, ...(auth && { auth }) });

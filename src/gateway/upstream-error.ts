@@ -7,7 +7,6 @@ import type { Era } from "../protocol/revisions.ts";
 import { errorCode, ERRORS, failure, type Failure } from "../protocol/errors.ts";
 import { isObject } from "../protocol/jsonrpc.ts";
 import type { OutboundErrorCode } from "../outbound/outbound-error.ts";
-import { MEMORY_RETRY_AFTER_S } from "../tenants/cache/memory-budget.ts";
 
 export interface UpstreamErrorContext {
   readonly server: string;
@@ -28,7 +27,7 @@ export function faultToFailure(fault: Fault, context: UpstreamErrorContext): Fai
   if (kind === "timeout") return failure("timeout", undefined, { server, fault: kind, timeoutMs });
   if (kind === "cancelled") return failure("cancelled");
   const data = { server, fault: kind, ...(retryAfter === undefined ? {} : { retryAfter }) };
-  if (isLocalLimit(fault)) return busyFailure(server);
+  if (isLocalLimit(fault)) return upstreamsBusyFailure(server);
   if (isDisconnected(fault)) return failure("unreachableServer", undefined, data);
   return failure("faultyServer", `${server}: ${describeFault(fault)}`, data);
 }
@@ -40,11 +39,14 @@ export function isLocalLimit(fault: Fault): boolean {
   return fault.kind === "unreachable" && LOCAL_LIMITS.has(fault.code);
 }
 
+/** In seconds. By then most calls are over. */
+const UPSTREAM_RETRY_AFTER_S = 2;
+
 /** Too many upstream requests are open in this isolate: docs/limits.md. */
-export function busyFailure(server?: string): Failure {
+export function upstreamsBusyFailure(server?: string): Failure {
   const message = "Temporarily unavailable: too many requests to upstreams are under way, try again";
-  const data = { ...(server !== undefined && { server }), retryAfter: MEMORY_RETRY_AFTER_S };
-  return { ...failure("busy", message, data), retryAfter: MEMORY_RETRY_AFTER_S };
+  const data = { ...(server !== undefined && { server }), retryAfter: UPSTREAM_RETRY_AFTER_S };
+  return { ...failure("busy", message, data), retryAfter: UPSTREAM_RETRY_AFTER_S };
 }
 
 /** The connection failed or broke. A Worker cannot tell which. */

@@ -40,7 +40,7 @@ import {
   type ParsedTool,
   type UpstreamCatalog,
 } from "./upstream-catalog.ts";
-import { configOf, enabledUpstreams, type NamedUpstream } from "./upstream-config.ts";
+import { configHashOf, enabledUpstreams, type NamedUpstream } from "./upstream-config.ts";
 
 export interface UpstreamSource extends Source<RequestScope> {
   readonly upstream: NamedUpstream;
@@ -64,8 +64,8 @@ function createUpstreamSource(
 ): UpstreamSource {
   const { id, upstream } = named;
   const prefixes = uriPrefixes(document);
-  const config = configOf(upstream);
-  const { read, note } = loadCatalog(named, { sections, document, config });
+  const configHash = configHashOf(upstream);
+  const { read, note } = loadCatalog(named, { sections, document, configHash });
   const ownUris = read && excludeTakenUris(read.wires, { id, prefixes });
   const quarantined = ownUris ? [...ownUris.taken, ...read.catalog.quarantined] : [];
   const state = upstreamState(read && { ...read.catalog, quarantined }, note);
@@ -77,7 +77,7 @@ function createUpstreamSource(
   const readsUnlisted = createUnlistedUriCheck(named, catalog, hasUiResources);
   const { way: transport, revision, logging = false, completes } = catalog;
   const catalogFacts = { transport, revision, logging, completes, isFailing: note !== undefined };
-  const upstreamTarget: UpstreamTarget = { id, upstream, config, server, services, ...catalogFacts };
+  const upstreamTarget: UpstreamTarget = { id, document: upstream, configHash, server, services, ...catalogFacts };
   return {
     ...base,
     upstreamTarget,
@@ -105,17 +105,17 @@ function indented(instructions: string): string {
 /** The last catalog and the note about a failed refresh. A service that is not granted has no catalog. */
 function loadCatalog(
   { id, upstream }: NamedUpstream,
-  { sections, document, config }: Pick<SectionedTenant, "sections" | "document"> & { readonly config: string },
+  { sections, document, configHash }: Pick<SectionedTenant, "sections" | "document"> & { readonly configHash: string },
 ): {
   readonly read?: ParsedSection | undefined;
   readonly note: FailureNote | undefined;
 } {
   const why = serviceGrantError(document, upstream);
-  if (why !== undefined) return { note: { of: config, since: 0, ...createReason("service-missing", why) } };
+  if (why !== undefined) return { note: { of: configHash, since: 0, ...createReason("service-missing", why) } };
   const section = sections.get(catalogSection(id));
-  const read = section && parseSection(section, config);
-  if (read === "broken") return { note: { of: config, since: 0, ...UNUSABLE } };
-  return { read, note: parseFailureNote(sections.get(failureSection(id)), config) };
+  const read = section && parseSection(section, configHash);
+  if (read === "broken") return { note: { of: configHash, since: 0, ...UNUSABLE } };
+  return { read, note: parseFailureNote(sections.get(failureSection(id)), configHash) };
 }
 
 /** Describes gaps to a reader who may not see the whole catalog. */
@@ -194,10 +194,10 @@ export function upstreamState(catalog: UpstreamCatalog | undefined, note: Failur
 const isCause = objectWith({ code: isText, name: isText }, "code");
 const isNote = objectWith({ since: Number.isFinite, why: isText, causes: arrayOf(isCause) }, "since");
 
-export function parseFailureNote(section: Section | undefined, config: string): FailureNote | undefined {
+export function parseFailureNote(section: Section | undefined, configHash: string): FailureNote | undefined {
   try {
     const note = JSON.parse(new TextDecoder().decode(section?.bytes)) as FailureNote;
-    const isMine = isNote(note) && note.of === config && isText(note.why);
+    const isMine = isNote(note) && note.of === configHash && isText(note.why);
     return isMine && (note.detail === undefined || isText(note.detail)) ? note : undefined;
   } catch {
     return undefined;

@@ -334,6 +334,6 @@ function visibleHeaders(headers: Headers): Headers {
 
 /** The schema without the members that only validators read, as the protocol requires for forms. */
 function formSchema({ json }: CompiledSchema): JsonObject {
-  const { $schema: _dialect, additionalProperties: _closed, ...form } = json;
+  const { $schema: _draft, additionalProperties: _closed, ...form } = json;
   return form;
 }

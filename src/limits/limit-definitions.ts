@@ -28,12 +28,8 @@ const rate = (initial: number, raise: LimitDefinition["raise"], about: string): 
 const daily = (raise: LimitDefinition["raise"], about: string): LimitDefinition => {
   return { initial: Infinity, unit: "a day", least: 1, most: 1_000_000_000, raise, about };
 };
-const count = (
-  unit: LimitDefinition["unit"],
-  [initial, most]: readonly [number, number],
-  about: string,
-): LimitDefinition => {
-  return { initial, unit, least: unit === "at once" ? 1 : 0, most, raise: "operator", about };
+const count = (range: Pick<LimitDefinition, "unit" | "initial" | "most">, about: string): LimitDefinition => {
+  return { ...range, least: range.unit === "at once" ? 1 : 0, raise: "operator", about };
 };
 const bytes = (initial: number, most: number, about: string, least = 0): LimitDefinition => {
   return { initial, unit: "bytes", least, most, raise: "operator", about };
@@ -48,16 +44,16 @@ export const LIMITS: Readonly<Record<LimitName, LimitDefinition>> = {
   addressRefusals: rate(100, "author", "unknown tenant names and wrong credentials from one address"),
   dailyToolCalls: daily("operator", "tool calls of all callers"),
   principalDailyToolCalls: daily("tenant", "tool calls of one key, or from one address without a credential"),
-  concurrentCalls: count("at once", [200, 10_000], "running requests of one key or address"),
-  streams: count("at once", [100, 20_000], "notification streams of one key or address"),
-  sessions: count("at once", [1000, 100_000], "sessions with state of one key or address"),
-  tenantSessions: count("at once", [20_000, 1_000_000], "sessions with state of all callers"),
+  concurrentCalls: count({ unit: "at once", initial: 200, most: 10_000 }, "running requests of one key or address"),
+  streams: count({ unit: "at once", initial: 100, most: 20_000 }, "notification streams of one key or address"),
+  sessions: count({ unit: "at once", initial: 1000, most: 100_000 }, "sessions with state of one key or address"),
+  tenantSessions: count({ unit: "at once", initial: 20_000, most: 1_000_000 }, "sessions with state of all callers"),
   bodyBytes: bytes(4 * MIB, 25 * MIB, "body of a request", 1024),
   resultBytes: bytes(36 * MIB, 100 * MIB, "answer to a request", 1024),
   resourceBytes: bytes(25 * MIB, 25 * MIB, "a stored resource"),
   storedBytes: bytes(10 * 1024 * MIB, 10_000 * 1024 * MIB, "all stored resources"),
-  resources: count("in all", [100_000, 1_000_000], "stored resources"),
-  keys: count("in all", [1000, 10_000], "API keys that work"),
+  resources: count({ unit: "in all", initial: 100_000, most: 1_000_000 }, "stored resources"),
+  keys: count({ unit: "in all", initial: 1000, most: 10_000 }, "API keys that work"),
 };
 
 export const LIMIT_NAMES = Object.keys(LIMITS) as readonly LimitName[];

@@ -3,7 +3,7 @@
 
 import { insecureTransportError } from "../auth/origin.ts";
 import { mergedDocument } from "../catalog/tenant-catalog.ts";
-import type { Bindings, Deployment } from "../deployment/deployment.ts";
+import type { UntypedEnv, Deployment } from "../deployment/deployment.ts";
 import { stripMountPath } from "../deployment/mount.ts";
 import type { LoginUrls } from "./login-context.ts";
 import { loginUrlsAt } from "./protected-resource.ts";
@@ -45,7 +45,7 @@ export interface LoginLocation {
 export async function parseLoginLocation(
   { path: mount }: Deployment,
   request: Request,
-  env: Bindings,
+  env: UntypedEnv,
 ): Promise<LoginLocation> {
   const { origin, pathname } = new URL(request.url);
   const owner = await tenantOfHost(env as unknown as Env, request.headers);
@@ -69,7 +69,7 @@ export function rejectLoginRequest(context: RequestContext, reason: Failure): Re
 
 interface RawInvocation {
   readonly request: Request;
-  readonly env: Bindings;
+  readonly env: UntypedEnv;
   readonly ctx: ExecutionContext;
 }
 

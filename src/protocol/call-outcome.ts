@@ -14,7 +14,7 @@ export const UNCACHED: CacheHint = { ttlMs: 0, cacheScope: "private" };
 /** A result that is already JSON. */
 export class SerializedResult {
   readonly json: string;
-  /** Whether the result already has the members that its dialect adds to results, so that it is sent unchanged. */
+  /** Whether the result already has the members that its revision adds to results, so that it is sent unchanged. */
   readonly isFinal: boolean;
 
   constructor(json: string, isFinal = false) {
@@ -38,7 +38,7 @@ export interface Violation {
   readonly message: string;
 }
 
-/** Arguments that break a tool's input schema; the dialect decides whether that is an error or a result. */
+/** Arguments that break a tool's input schema; the revision decides whether that is an error or a result. */
 export interface InvalidArguments {
   readonly kind: "invalidArguments";
   readonly violations: readonly Violation[];

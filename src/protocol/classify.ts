@@ -1,4 +1,4 @@
-// Classifies a message: its era and dialect, or the reason for a rejection. Pure: takes plain header values and parsed
+// Classifies a message: its era and revision, or the reason for a rejection. Pure: takes plain header values and parsed
 // JSON. The official conformance suite tests the order of the checks.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#server-validation
 
@@ -80,7 +80,7 @@ function classifyRequest(message: RpcRequest, headers: InboundHeaders): Classifi
       return toRejected("2026", message.id, failure("headerMismatch", why));
     }
     const why = `Invalid params: _meta["${META.protocolVersion}"] is required`;
-    return toRejected("2026", message.id, failure("invalidEnvelope", why));
+    return toRejected("2026", message.id, failure("invalidMetadata", why));
   }
   return classify2025(message, headers);
 }
@@ -89,7 +89,7 @@ function classify2026(message: RpcRequest, params: JsonObject, claim: unknown, h
   const reject = (reason: Failure) => toRejected("2026", message.id, reason);
   const meta = params._meta as JsonObject;
   if (typeof claim !== "string") {
-    return reject(failure("invalidEnvelope", `Invalid params: _meta["${META.protocolVersion}"] must be a string`));
+    return reject(failure("invalidMetadata", `Invalid params: _meta["${META.protocolVersion}"] must be a string`));
   }
   if (headers.version !== claim) {
     const why = headers.version === null ? "is required" : "does not match _meta";
@@ -98,13 +98,13 @@ function classify2026(message: RpcRequest, params: JsonObject, claim: unknown, h
   if (claim !== VERSION_2026) {
     return reject(failure("unsupportedVersion", undefined, { supported: [VERSION_2026], requested: claim }));
   }
-  const envelope = checkEnvelope(meta);
-  if (envelope !== undefined) return reject(failure("invalidEnvelope", `Invalid params: ${envelope}`));
+  const metaFault = checkMeta(meta);
+  if (metaFault !== undefined) return reject(failure("invalidMetadata", `Invalid params: ${metaFault}`));
   const headerFault = checkStandardHeaders(message.method, params, headers);
   return headerFault ? reject(headerFault) : { kind: "request2026", message, params };
 }
 
-function checkEnvelope(meta: JsonObject): string | undefined {
+function checkMeta(meta: JsonObject): string | undefined {
   if (!isObject(meta[META.clientCapabilities])) return `_meta["${META.clientCapabilities}"] must be an object`;
   const info = meta[META.clientInfo];
   if (info !== undefined && !isObject(info)) return `_meta["${META.clientInfo}"] must be an object`;
@@ -114,7 +114,7 @@ function checkEnvelope(meta: JsonObject): string | undefined {
 }
 
 /**
- * The version header determines the dialect; without one it is 2025-03-26. A session's own dialect replaces it later.
+ * The version header determines the revision; without one it is 2025-03-26. A session's own revision replaces it later.
  * `initialize` is accepted under any header, because it names its revision in the body.
  */
 function classify2025(message: Exclude<RpcMessage, { kind: "invalid" }>, headers: InboundHeaders): Classified {
@@ -125,7 +125,7 @@ function classify2025(message: Exclude<RpcMessage, { kind: "invalid" }>, headers
   }
   const id = message.kind === "request" ? message.id : undefined;
   const why = `Bad MCP-Protocol-Version header: ${JSON.stringify(String(headers.version).slice(0, 64))} is not served`;
-  return toRejected("2025", id, failure("invalidEnvelope", why));
+  return toRejected("2025", id, failure("invalidMetadata", why));
 }
 
 function classifyBatch(body: readonly unknown[], headers: InboundHeaders): Classified {

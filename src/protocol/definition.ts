@@ -24,7 +24,7 @@ export interface ViewItem<T> {
 export interface ToolDefinition {
   readonly wire: NamedWire;
   /**
-   * The original JSON of members of `wire`, listed byte for byte if neither the view nor the dialect changes them.
+   * The original JSON of members of `wire`, listed byte for byte if neither the view nor the revision changes them.
    * Parsing and writing would change the order of members and long numbers.
    */
   readonly texts?: ReadonlyMap<string, string> | undefined;

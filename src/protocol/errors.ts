@@ -19,7 +19,7 @@ export const ERRORS = {
   invalidRequest: { code: -32600, status: 400, message: "Invalid Request" },
   methodNotFound: { code: -32601, status: { "2025": 200, "2026": 404 }, message: "Method not found" },
   invalidParams: { code: -32602, status: 200, message: "Invalid params" },
-  invalidEnvelope: { code: -32602, status: 400, message: "Invalid params" },
+  invalidMetadata: { code: -32602, status: 400, message: "Invalid params" },
   internal: { code: -32603, status: 200, message: "Internal error" },
   headerMismatch: { code: -32020, status: 400, message: "Header mismatch" },
   missingCapability: { code: { "2025": -32600, "2026": -32021 }, status: 400, message: "Missing client capability" },

@@ -1,4 +1,4 @@
-// The JSON-RPC 2.0 envelope: parses unknown values into messages and writes responses. Knows no MCP method.
+// JSON-RPC 2.0 messages: parses unknown values into messages and writes responses. Knows no MCP method.
 // https://www.jsonrpc.org/specification
 
 /** The `id` of a JSON-RPC request. `requestId` is another one: the id of an HTTP request in the logs. */

@@ -1,4 +1,4 @@
-// A running request as methods and sources see it: its params, its dialect, and how its client is notified and asked.
+// A running request as methods and sources see it: its params, its revision, and how its client is notified and asked.
 // The caller's identity is not here, but in the host of the call.
 
 import type { RevisionFeatures } from "./revisions.ts";

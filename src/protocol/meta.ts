@@ -31,10 +31,13 @@ export interface ClientInfo {
   readonly version: string;
 }
 
-/** Names and versions of clients are a few words; longer ones are cut off. */
+/** Names and versions of clients are a few words. */
 const MAX_CLIENT_CHARACTERS = 64;
 
-/** `info`: the unchecked `clientInfo` of a request. Returns undefined if it has no name and version. */
+/**
+ * `info`: the unchecked `clientInfo` of a request. Cuts name and version at MAX_CLIENT_CHARACTERS. Returns undefined if it has
+ * no name or no version.
+ */
 export function parseClientInfo(info: unknown): ClientInfo | undefined {
   if (!isObject(info) || typeof info.name !== "string" || typeof info.version !== "string") return undefined;
   return { name: info.name.slice(0, MAX_CLIENT_CHARACTERS), version: info.version.slice(0, MAX_CLIENT_CHARACTERS) };

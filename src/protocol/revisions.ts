@@ -126,14 +126,14 @@ export const REVISION_FEATURES: Readonly<Record<ProtocolVersion, RevisionFeature
 };
 
 /**
- * The dialect of a 2025 request that has neither a version header nor a session.
+ * The revision of a 2025 request that has neither a version header nor a session.
  * https://modelcontextprotocol.io/specification/2025-06-18/basic/transports#protocol-version-header
  */
 export const DEFAULT_REVISION = REVISION_FEATURES["2025-03-26"];
 export const LATEST_2025 = REVISION_FEATURES["2025-11-25"];
 export const REVISION_2026 = REVISION_FEATURES[VERSION_2026];
 
-/** The dialect of a revision of era 2025, including 2024-10-07; undefined for any other text. */
+/** The features of a revision of era 2025, including 2024-10-07; undefined for any other text. */
 export function findRevision2025(version: string): RevisionFeatures | undefined {
   if (version === EARLIEST_VERSION) return REVISION_FEATURES["2024-11-05"];
   return (VERSIONS_2025 as readonly string[]).includes(version)
@@ -141,7 +141,7 @@ export function findRevision2025(version: string): RevisionFeatures | undefined 
     : undefined;
 }
 
-export interface Negotiated {
+export interface Negotiation {
   readonly revision: RevisionFeatures;
   /** The revision in the initialize result; 2024-10-07 if the client requested that. */
   readonly version: string;
@@ -149,7 +149,7 @@ export interface Negotiated {
   readonly isUnknownRevision: boolean;
 }
 
-export function negotiate(requested: string): Negotiated {
+export function negotiate(requested: string): Negotiation {
   const known = findRevision2025(requested);
   if (known) return { revision: known, version: requested, isUnknownRevision: false };
   return {

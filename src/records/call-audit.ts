@@ -57,14 +57,16 @@ export function callAudit(...options: readonly never[]): Feature {
   const feature: BuiltInFeature = {
     name: "callAudit",
     onCallCompleted: (completed) => {
-      const { requestScope: host, call } = completed;
-      const settings = host.document.audit;
+      const { requestScope, call } = completed;
+      const settings = requestScope.document.audit;
       if (!settings || settings.calls === "off" || !RECORDED_METHODS.has(call.method)) return undefined;
-      batches.add(host, (buffer) => {
+      batches.add(requestScope, (buffer) => {
         bufferCall(buffer, completed, settings);
         return Math.max(buffer.calls.length / FULL_CALLS, buffer.bytes / FULL_BYTES);
       });
-      return settings.wait === true && !wasRateLimited(completed) ? withTimeout(batches.flush(host)) : undefined;
+      return settings.wait === true && !wasRateLimited(completed)
+        ? withTimeout(batches.flush(requestScope))
+        : undefined;
     },
     checkDocument: ({ audit }) =>
       audit && !AUDIT_LEVELS.includes(audit.calls)
@@ -78,7 +80,7 @@ export function callAudit(...options: readonly never[]): Feature {
 /** Stands for arguments that are not recorded. */
 const OMITTED_ARGUMENTS = Symbol("arguments that are not kept");
 
-const wasRateLimited = ({ response: answer }: CompletedCall) => answer.error === "limited";
+const wasRateLimited = ({ response }: CompletedCall) => response.error === "limited";
 
 function bufferCall(buffer: AuditBuffer, completed: CompletedCall, settings: CallAuditDocument): void {
   const isFull = buffer.calls.length >= MAX_BUFFERED || buffer.bytes >= MAX_BUFFERED_BYTES;
@@ -118,18 +120,18 @@ function argumentsOf({ call: { method, params } }: CompletedCall): unknown {
 }
 
 function entryOf(completed: CompletedCall): BufferedCall["entry"] {
-  const { requestScope: host, call, response: answer } = completed;
+  const { requestScope, call, response } = completed;
   const { name, upstream } = callTargetOf(completed);
   return {
     at: new Date().toISOString(),
-    principal: host.principal.id,
-    profile: host.profile,
+    principal: requestScope.principal.id,
+    profile: requestScope.profile,
     method: call.method,
     name: name === "" ? null : name,
     upstream: upstream === "" ? null : upstream,
     outcome: recordedOutcomeOf(completed),
-    error: answer.error ?? null,
-    requestId: host.requestId,
+    error: response.error ?? null,
+    requestId: requestScope.requestId,
   };
 }
 

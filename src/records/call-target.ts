@@ -19,7 +19,7 @@ const KNOWN_METHODS: ReadonlySet<string> = new Set([...methodsOf("2025"), ...met
 
 export function callTargetOf({ call, requestScope: { view, context } }: CompletedCall): CallTarget {
   const { method } = call;
-  // A wrapped body uses the upstream's name for the tool.
+  // An envelope uses the upstream's name for the tool.
   const params = context.envelope ? countedParams(context.envelope.toLimitedMessage(view)) : call.params;
   if (method === "resources/read") {
     const target = view.resourcesByUri.get(String(params.uri));

@@ -1,7 +1,7 @@
 // The feature `telemetry()`: emits an event for each request, or for a sample of them. Emitting never delays a
 // response, and its failures never reach the caller.
 
-import type { Bindings, BuiltInFeature } from "../deployment/deployment.ts";
+import type { UntypedEnv, BuiltInFeature } from "../deployment/deployment.ts";
 import type { Feature } from "../deployment/feature.ts";
 import { assertKnownKeys } from "../protocol/members.ts";
 import { dataPointOf, parseSampleRate, type DataPoint, type RequestEvent } from "../telemetry/request-event.ts";
@@ -36,7 +36,7 @@ export function telemetry(options: TelemetryOptions = {}): Feature {
   const feature: BuiltInFeature = {
     name: "telemetry",
     observe: (invocation, hooks) => {
-      const { TELEMETRY, TELEMETRY_SAMPLE } = invocation.env as Bindings & TelemetryEnv;
+      const { TELEMETRY, TELEMETRY_SAMPLE } = invocation.env as UntypedEnv & TelemetryEnv;
       const sample =
         TELEMETRY_SAMPLE === undefined ? defaultSample : (parseSampleRate(TELEMETRY_SAMPLE) ?? defaultSample);
       const emit = async (event: RequestEvent) => (to ? to(event) : TELEMETRY?.writeDataPoint(dataPointOf(event)));

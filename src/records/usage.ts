@@ -43,10 +43,10 @@ function bytesOf(text: string): number {
 
 /** Returns the fill level of the batch. */
 function countCall(counts: Counts, completed: CompletedCall): number {
-  const { requestScope: host, call, response: answer } = completed;
+  const { requestScope, call, response } = completed;
   const { kind, name, upstream } = callTargetOf(completed);
   const time = Math.floor(Date.now() / HOUR_MS);
-  const profile = host.profile ?? "";
+  const profile = requestScope.profile ?? "";
   const key = JSON.stringify([time, profile, kind, name, upstream]);
   let counted = counts.get(key);
   if (!counted) {
@@ -57,8 +57,8 @@ function countCall(counts: Counts, completed: CompletedCall): number {
   counted.calls += 1;
   counted.errors += outcome === "error" ? 1 : 0;
   counted.refused += outcome === "refused" ? 1 : 0;
-  counted.bytesIn += bytesOf(singleBodyOf(host.sentText) ?? JSON.stringify(call.params));
-  counted.bytesOut += bytesOf(answer.json);
+  counted.bytesIn += bytesOf(singleBodyOf(requestScope.sentText) ?? JSON.stringify(call.params));
+  counted.bytesOut += bytesOf(response.json);
   return counts.size / MAX_ROWS_PER_HOUR;
 }
 

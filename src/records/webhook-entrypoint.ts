@@ -2,7 +2,7 @@
 // Only the Worker itself can call it.
 
 import { WorkerEntrypoint } from "cloudflare:workers";
-import type { Bindings } from "../deployment/deployment.ts";
+import type { UntypedEnv } from "../deployment/deployment.ts";
 import { requireFeature } from "../deployment/registry.ts";
 import type { DeliveryBinding, DeliveryRequest, DeliveryResults } from "./deliver-webhooks-entrypoint.ts";
 import { dispatchWebhooks, type WebhooksFeature } from "./webhooks.ts";
@@ -21,7 +21,7 @@ export class WebhookDeliveries extends WorkerEntrypoint<Env> implements Delivery
     const context = {
       tenant: id,
       document: authorized.document,
-      env: env as unknown as Bindings,
+      env: env as unknown as UntypedEnv,
       secret: (name: string) => authorized.secret(name),
     };
     return Promise.all(

@@ -6,7 +6,7 @@ import { createRpcClient } from "../tenants/object/store.ts";
 import type { TenantStub } from "../tenants/object/tenant-uid.ts";
 import { contentStore } from "./content-store.ts";
 import type { ContentLocation } from "./bodies.ts";
-import { createResourceStore } from "./resource-store.ts";
+import { createResourceStore } from "./tenant-resource-store.ts";
 
 export async function storeSeed(
   { storageKey, bodies }: Pick<ContentLocation, "storageKey" | "bodies">,

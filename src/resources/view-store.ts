@@ -7,7 +7,7 @@ import { createRpcClient } from "../tenants/object/store.ts";
 import type { TenantStub } from "../tenants/object/tenant-uid.ts";
 import { contentStore } from "./content-store.ts";
 import type { ContentLocation } from "./bodies.ts";
-import { createResourceStore } from "./resource-store.ts";
+import { createResourceStore } from "./tenant-resource-store.ts";
 import type { ResourceStore } from "../handlers/resource-store.ts";
 
 /** The lists, searches and counts of `store` are already limited to the view. */

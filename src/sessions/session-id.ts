@@ -2,7 +2,7 @@
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
 
 import { seal, unseal, type KeyRing } from "../auth/seal.ts";
-import { REVISION_FEATURES, VERSIONS_2025, type RevisionFeatures, type Negotiated } from "../protocol/revisions.ts";
+import { REVISION_FEATURES, VERSIONS_2025, type RevisionFeatures, type Negotiation } from "../protocol/revisions.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import {
   APPS_CAPABILITIES,
@@ -72,7 +72,7 @@ const purposeOf = (tenant: string) => `session ${tenant}`;
  */
 export async function createSessionId(
   owner: SessionOwner,
-  negotiated: Negotiated,
+  negotiation: Negotiation,
   capabilities: JsonObject,
   {
     nonce = crypto.randomUUID(),
@@ -80,8 +80,8 @@ export async function createSessionId(
   }: { readonly nonce?: string | undefined; readonly client?: Session["client"] } = {},
 ): Promise<string> {
   const sealed: SealedSession = [
-    (VERSIONS_2025 as readonly string[]).indexOf(negotiated.revision.version),
-    negotiated.isUnknownRevision ? 1 : 0,
+    (VERSIONS_2025 as readonly string[]).indexOf(negotiation.revision.version),
+    negotiation.isUnknownRevision ? 1 : 0,
     bitsOf(capabilities),
     owner.profile,
     owner.principal,

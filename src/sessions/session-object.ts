@@ -36,7 +36,7 @@ export interface ResumeRequest {
 /** The state that a new holder of an HTTP+SSE stream needs. */
 export interface SseState {
   /** The result of `initialize`, as the holder serialized it; null: not sent yet. */
-  readonly negotiated: string | null;
+  readonly negotiation: string | null;
   /** Stored calls. `from`: the event after which to show the call to a client that cannot name its position. */
   readonly calls: readonly { readonly key: string; readonly from: number }[];
 }
@@ -175,14 +175,14 @@ export class SessionObject extends DurableObject {
   }
 
   async sseState(): Promise<SseState> {
-    return { negotiated: this.ctx.storage.kv.get<string>("negotiated") ?? null, calls: this.#calls?.list() ?? [] };
+    return { negotiation: this.ctx.storage.kv.get<string>("negotiation") ?? null, calls: this.#calls?.list() ?? [] };
   }
 
-  async saveNegotiation(negotiated: string, expires: number): Promise<void> {
+  async saveNegotiation(negotiation: string, expires: number): Promise<void> {
     const calls = this.#openUntil(expires);
     // A client that initializes again may reuse the ids of its earlier requests.
-    if (this.ctx.storage.kv.get("negotiated") !== undefined) calls.forget();
-    this.ctx.storage.kv.put("negotiated", negotiated);
+    if (this.ctx.storage.kv.get("negotiation") !== undefined) calls.forget();
+    this.ctx.storage.kv.put("negotiation", negotiation);
   }
 
   /** Ends the session and deletes everything. */

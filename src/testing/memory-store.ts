@@ -7,7 +7,7 @@ import {
   type ResourceMeta,
   type ResourceStore,
 } from "../handlers/resource-store.ts";
-import { checkResource } from "../resources/resource-store.ts";
+import { checkResource } from "../resources/tenant-resource-store.ts";
 import { omitUndefined } from "../protocol/members.ts";
 import { parseUri } from "../protocol/uri.ts";
 

@@ -7,7 +7,7 @@ import { createCodeSource } from "../../src/catalog/code-source.ts";
 import { createTenantCatalog } from "../../src/catalog/tenant-catalog.ts";
 import { createStoredSource } from "../../src/catalog/stored-source.ts";
 import { contentStore } from "../../src/resources/content-store.ts";
-import { createResourceStore } from "../../src/resources/resource-store.ts";
+import { createResourceStore } from "../../src/resources/tenant-resource-store.ts";
 import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { createManagedTenant } from "../../src/tenants/document/tenant-definition.ts";
 import { sourceContract } from "../contract/source-contract.ts";

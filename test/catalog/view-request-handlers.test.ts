@@ -10,7 +10,7 @@ import {
   type TenantDefinitionOf,
 } from "../../src/tenants/document/tenant-definition.ts";
 import type { NewResource } from "../../src/handlers/resource-store.ts";
-import { createResourceStore } from "../../src/resources/resource-store.ts";
+import { createResourceStore } from "../../src/resources/tenant-resource-store.ts";
 import { contentStore } from "../../src/resources/content-store.ts";
 import { defineTool } from "../../src/handlers/tool.ts";
 import type { Catalog } from "../../src/handlers/catalog.ts";

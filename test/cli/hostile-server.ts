@@ -115,8 +115,8 @@ export async function hostileServer(change: (text: string, member: string) => st
 const SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId";
 
 function answers({ id, method, params }: Json, number: number): Json[] {
-  const envelope = { jsonrpc: "2.0", id };
-  const ok = (result: Json) => [{ ...envelope, result: { resultType: "complete", ...result } }];
+  const base = { jsonrpc: "2.0", id };
+  const ok = (result: Json) => [{ ...base, result: { resultType: "complete", ...result } }];
   const said = (name: string, more: Json) => ({ jsonrpc: "2.0", method: `notifications/${name}`, params: more });
   if (method === "tools/list") {
     const inputSchema = { type: "object", properties: { "free-argument": { type: "string" } } };
@@ -124,7 +124,7 @@ function answers({ id, method, params }: Json, number: number): Json[] {
   }
   if (method === "tools/call") {
     const progress = said("progress", { progressToken: id, progress: 1, total: 2, message: "half" });
-    if (number % 3 === 0 && !("requestState" in (params as Json))) return [progress, ...questions(envelope)];
+    if (number % 3 === 0 && !("requestState" in (params as Json))) return [progress, ...questions(base)];
     return [progress, ...ok({ content: CONTENT, structuredContent: { a: "b" }, isError: number % 2 === 0 })];
   }
   if (method === "subscriptions/listen" && number % 2 === 1) {
@@ -132,7 +132,7 @@ function answers({ id, method, params }: Json, number: number): Json[] {
     const changes = [said("resources/updated", { _meta, uri: "u" }), said("tools/list_changed", { _meta, free: "f" })];
     return [said("subscriptions/acknowledged", { _meta, notifications: { resourceSubscriptions: ["u"] } }), ...changes];
   }
-  return [{ ...envelope, error: { code: -32601, message: "refused", data: { why: "w" } } }];
+  return [{ ...base, error: { code: -32601, message: "refused", data: { why: "w" } } }];
 }
 
 const CONTENT = [
@@ -143,7 +143,7 @@ const CONTENT = [
   { type: "resource", resource: { uri: "u", blob: "AAAA" } },
 ];
 
-function questions(envelope: Json): Json[] {
+function questions(base: Json): Json[] {
   const field = { type: "string", title: "t", description: "d", enum: ["one"], default: "x" };
   const requestedSchema = { type: "object", properties: { "free-field": field }, required: ["free-field"] };
   const ask = (params: Json) => ({ method: "elicitation/create", params });
@@ -151,5 +151,5 @@ function questions(envelope: Json): Json[] {
     form: ask({ mode: "form", message: "m", requestedSchema }),
     url: ask({ mode: "url", message: "m", url: "https://example.com/", elicitationId: "e" }),
   };
-  return [{ ...envelope, result: { resultType: "input_required", requestState: "s", inputRequests } }];
+  return [{ ...base, result: { resultType: "input_required", requestState: "s", inputRequests } }];
 }

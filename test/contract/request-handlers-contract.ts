@@ -1,5 +1,5 @@
-// What every `Backend` promises to the protocol, whatever it serves from. A test file gives its own backend, filled
-// with the things below under whatever names it lists them, and runs this suite.
+// What all `RequestHandlers` promise to the protocol, whatever they serve from. A test file gives its own, filled with
+// the things below under whatever names it lists them, and runs this suite.
 
 import { beforeAll, describe, expect, it } from "vitest";
 import type { RequestHandlers } from "../../src/protocol/request-handlers.ts";
@@ -32,7 +32,7 @@ export interface ContractFixture {
 const STRANGERS = ["nobody", "", "__proto__", "constructor", "toString", "../x"];
 
 export function requestHandlersContract(name: string, make: () => Promise<ContractFixture>): void {
-  describe(`${name} as a backend`, () => {
+  describe(`${name} as request handlers`, () => {
     let fixture: ContractFixture;
     beforeAll(async () => {
       fixture = await make();

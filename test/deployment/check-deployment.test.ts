@@ -7,9 +7,9 @@ import {
   missingBinding,
   missingExport,
   missingFlag,
-  missingObject,
+  missingObjectClass,
 } from "../../src/deployment/check-configuration.ts";
-import { CLASSES } from "../../src/tenants/directory/namespaces.ts";
+import { OBJECT_CLASSES } from "../../src/tenants/directory/object-classes.ts";
 import {
   admin,
   createWorker,
@@ -296,14 +296,14 @@ describe("a missing entry of wrangler.toml", () => {
     expect(missingFlag(Cloudflare)).toBeUndefined();
   });
 
-  it.each(CLASSES)("is named: the class %s", (name) => {
+  it.each(OBJECT_CLASSES)("is named: the class %s", (name) => {
     // What the Worker exports and no migration names has no objects.
-    expect(missingObject({ [name]: {} })).toContain(`names no ${name} in new_sqlite_classes`);
-    expect(missingObject({})).toBeUndefined();
+    expect(missingObjectClass({ [name]: {} })).toContain(`names no ${name} in new_sqlite_classes`);
+    expect(missingObjectClass({})).toBeUndefined();
   });
 
   it("is named: all classes at once", () => {
-    expect(missingObject({ TenantObject: {}, HubObject: {} })).toMatch(/names no \w+, \w+ in new_sqlite_classes/);
+    expect(missingObjectClass({ TenantObject: {}, HubObject: {} })).toMatch(/names no \w+, \w+ in new_sqlite_classes/);
   });
 
   it.each(ENTRYPOINTS)("is named: an export, %s", (name) => {

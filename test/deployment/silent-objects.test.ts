@@ -2,7 +2,7 @@
 // job that goes through many tenants goes on with the next one.
 
 import { env } from "cloudflare:workers";
-import { expect, it, onTestFinished, vi } from "vitest";
+import { expect, it } from "vitest";
 import { createWorker, defineTool, TenantError } from "../../src/tenantry.ts";
 import { forgetName } from "../../src/tenants/directory/directory.ts";
 import { evictPolicy } from "../../src/tenants/cache/policy-cache.ts";
@@ -10,6 +10,7 @@ import { sendTo } from "../support/workerd/served-tenant.ts";
 import { faultyEnv } from "../support/workerd/faulty-env.ts";
 import { OBJECT_FAULTS } from "../support/workerd/object-faults.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";
+import { shortenTimers } from "./shorten-timers.ts";
 
 const URI = "note:kept";
 
@@ -28,15 +29,6 @@ async function forgottenTenant(): Promise<string> {
   return id;
 }
 
-/** Time that passes at once. */
-function hurried(): void {
-  const setTimer = setTimeout;
-  vi.stubGlobal("setTimeout", (run: () => void, ms = 0) => setTimer(run, ms > 1000 ? ms / 100 : ms));
-  onTestFinished(() => {
-    vi.unstubAllGlobals();
-  });
-}
-
 const READS = [
   ["resources/list", "ContentObject content.list"],
   ["resources/read", "ContentObject content.get"],
@@ -46,7 +38,7 @@ it.each(READS.flatMap(([method, step]) => OBJECT_FAULTS.map((fault) => [method, 
   "%s is answered as what can be tried again where %s %s",
   async (method, step, fault) => {
     const id = await forgottenTenant();
-    hurried();
+    shortenTimers(100);
     const message = { jsonrpc: "2.0", id: 1, method, params: { uri: URI } };
     const at = faultyEnv(fault, step);
     const answered = await sendTo(mcp, id, { message, at: at.env });
@@ -60,7 +52,7 @@ it.each(READS.flatMap(([method, step]) => OBJECT_FAULTS.map((fault) => [method, 
 it("a body is read from the copy where KV says nothing", async () => {
   const id = await forgottenTenant();
   const message = { jsonrpc: "2.0", id: 1, method: "resources/read", params: { uri: URI } };
-  hurried();
+  shortenTimers(100);
   const at = faultyEnv("hangs", "BODIES get");
   const answered = await (await sendTo(mcp, id, { message, at: at.env })).text();
   expect(at.steps).toContain("BODIES get");
@@ -84,7 +76,7 @@ it.each<[string, string, (tenant: Outside) => Promise<unknown>]>([
   ["readResource", "ContentObject content.get", (tenant) => tenant.readResource(URI, { as: { id: "nightly" } })],
 ])("%s ends with a TenantError where %s says nothing", async (_name, step, use) => {
   const id = await forgottenTenant();
-  hurried();
+  shortenTimers(100);
   const at = faultyEnv("hangs", step);
   const failed: unknown = await use(mcp.tenant(at.env, id)).catch((error: unknown) => error);
   expect(at.steps).toContain(step);
@@ -93,7 +85,7 @@ it.each<[string, string, (tenant: Outside) => Promise<unknown>]>([
 
 it.each(OBJECT_FAULTS)("callTool says when to try again where the count of the day %s", async (fault) => {
   const id = await forgottenTenant();
-  hurried();
+  shortenTimers(100);
   const at = faultyEnv(fault, "TenantObject limits.take");
   const calling = mcp.tenant(at.env, id).callTool("count", {}, { as: { id: "nightly" } });
   const failed: unknown = await calling.catch((error: unknown) => error);

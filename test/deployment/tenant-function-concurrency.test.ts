@@ -6,6 +6,7 @@ import { createWorker, defineTool, type TenantDefinition } from "../../src/tenan
 import { peekPolicy } from "../../src/tenants/cache/policy-cache.ts";
 import { sendTo } from "../support/workerd/served-tenant.ts";
 import { freshAddress, freshTenant } from "../support/workerd/tenant.ts";
+import { shortenTimers } from "./shorten-timers.ts";
 
 const LEASE_MS = 60_000;
 
@@ -18,14 +19,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.restoreAllMocks();
-  vi.unstubAllGlobals();
 });
-
-/** Has timers of a second and more end five times as soon. */
-function hurried(): void {
-  const setTimer = setTimeout;
-  vi.stubGlobal("setTimeout", (run: () => void, ms = 0) => setTimer(run, ms >= 1000 ? ms / 5 : ms));
-}
 
 const REQUESTS = 50;
 
@@ -107,7 +101,7 @@ it("a call that never ends delays others for a moment, and its own request for t
   const { faults, id, one, burst, leaseEnded } = setup((ask) => (ask === 0 ? never() : undefined));
   expect(await one()).toBe(200);
   leaseEnded();
-  hurried();
+  shortenTimers(5);
   const { asks, statuses } = await burst();
   expect(asks).toBe(2);
   expect(new Set(statuses)).toEqual(new Set([200, 503]));
@@ -118,7 +112,7 @@ it("if it always hangs, all requests end soon after ten seconds, and it was call
   const { one, burst, leaseEnded } = setup(never);
   expect(await one()).toBe(200);
   leaseEnded();
-  hurried();
+  shortenTimers(5);
   const { asks, statuses } = await burst();
   expect(statuses).toEqual([503]);
   expect(asks).toBeLessThanOrEqual(12);

@@ -227,8 +227,8 @@ describe("what is another tenant's", () => {
       expect(new Set(notifications.map((one) => JSON.stringify(one))).size, JSON.stringify(notifications)).toBe(1);
       expect(notifications[0]).toEqual(expect.arrayContaining([404]));
     }
-    const wrapped = await Promise.all(names.map((name) => toldAs(user, `${app.base}/gateway/${name}`)));
-    expect(new Set(wrapped.map((one) => JSON.stringify(one))).size, JSON.stringify(wrapped)).toBe(1);
+    const envelopeAnswers = await Promise.all(names.map((name) => toldAs(user, `${app.base}/gateway/${name}`)));
+    expect(new Set(envelopeAnswers.map((one) => JSON.stringify(one))).size, JSON.stringify(envelopeAnswers)).toBe(1);
   });
 
   test("cannot be told from what is nowhere by a user of no tenant", async () => {

@@ -117,7 +117,7 @@ test.each(ERAS)("progress of an upstream of era $era has the client's own token"
 });
 
 /** A call with members of `_meta` that a client does not write by itself. */
-function envelope(name: string, meta: Json = {}) {
+function callRequest(name: string, meta: Json = {}) {
   const _meta = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientInfo": ABOUT,
@@ -136,7 +136,7 @@ function envelope(name: string, meta: Json = {}) {
 }
 
 function call2026(url: string, name: string, meta: Json) {
-  const { headers, body } = envelope(name, meta);
+  const { headers, body } = callRequest(name, meta);
   return post(url, body, { headers, revision: "2026-07-28", method: "tools/call" });
 }
 
@@ -336,7 +336,7 @@ describe("a call that is given up", () => {
     const up = await ScriptedServer.start(silent);
     const tenant = await gatewayTenant(origin, admin, { up: { url: up.url, era: "2025" } });
     const abort = new AbortController();
-    const calling = fetch(tenant.url, { ...envelope("up__go"), signal: abort.signal });
+    const calling = fetch(tenant.url, { ...callRequest("up__go"), signal: abort.signal });
     const call = await up.next("tools/call");
     // The stream has begun when its first keepalive is due, and only then is a closed connection seen.
     await (await calling).body?.getReader().read();

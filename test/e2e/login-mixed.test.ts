@@ -116,8 +116,8 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     await vi.waitFor(async () => expect(toolsOf(await listAs(url, revision))).toEqual(["up__shown"]), 20_000);
     const ask = (name: string) => {
       const { headers, body } = write(revision, ...callOf(name), 7);
-      const wrapped = JSON.stringify({ server_id: "up", ...body });
-      return sendRaw(`${origin}/gateway/${id}`, { headers, body: wrapped });
+      const envelope = JSON.stringify({ server_id: "up", ...body });
+      return sendRaw(`${origin}/gateway/${id}`, { headers, body: envelope });
     };
     expect((await ask("shown")).status).toBe(200);
     const requestCount = up.requests.length;

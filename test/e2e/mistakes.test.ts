@@ -69,7 +69,7 @@ describe("a Worker that is developed", () => {
     ["PlatformObject", "names no PlatformObject in new_sqlite_classes"],
     ["BODIES", "binds no BODIES"],
   ])("says that its configuration forgets %s", async (forgotten, says) => {
-    const { origin } = await started("development", { without: [forgotten] });
+    const { origin } = await started("development", { missingBindings: [forgotten] });
     const { message } = await answered(origin, "2025-11-25", 1);
     expect([message.id, message.error?.message]).toEqual([1, expect.stringContaining(says)]);
     const admin = await fetch(`${origin}/admin/v1/tenants/acme/keys`, { method: "POST", body: '{"name":"first"}' });
@@ -80,7 +80,7 @@ describe("a Worker that is developed", () => {
     const [main, ...others] = await bundleWorker(ENTRY, "development");
     if (!main) throw new Error("a Worker has a module");
     const contents = main.contents.replace(/^ {2}(?:\w+ as )?HubObject,\n/m, "");
-    const worker = await startWorker([{ ...main, contents }, ...others], { without: ["HubObject"] });
+    const worker = await startWorker([{ ...main, contents }, ...others], { missingBindings: ["HubObject"] });
     onTestFinished(() => worker.stop());
     const { message } = await answered(worker.origin, "2025-11-25", 1);
     expect(message.error?.message).toContain("does not export HubObject");
@@ -89,11 +89,11 @@ describe("a Worker that is developed", () => {
 
 describe("a deployment", () => {
   test("without the KV namespace does not start", async () => {
-    await expect(started("production", { without: ["BODIES"] })).rejects.toThrow("binds no BODIES");
+    await expect(started("production", { missingBindings: ["BODIES"] })).rejects.toThrow("binds no BODIES");
   });
 
   test("without a class says so in its log at the first request, and to clients that it is not complete", async () => {
-    const worker = await started("production", { without: ["HubObject"] });
+    const worker = await started("production", { missingBindings: ["HubObject"] });
     const { message } = await answered(worker.origin, "2025-11-25", 1);
     expect(message.error?.message).toContain("this deployment is not complete");
     await expect.poll(() => worker.log()).toContain("names no HubObject in new_sqlite_classes");

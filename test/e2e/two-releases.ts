@@ -2,7 +2,8 @@
 // release is rolled out or back, or one takes the place of the other. The next one is this one with more migrations.
 
 import { convertV4MiniflareOptions, Miniflare, NoOpLog } from "miniflare";
-import { bundleWorker, compatibilityDate, OBJECTS } from "../support/start-worker.ts";
+import { OBJECT_CLASSES } from "../../src/tenants/directory/object-classes.ts";
+import { bundleWorker, compatibilityDate } from "../support/start-worker.ts";
 
 export const ADMIN_TOKEN = "admin-token-of-two-releases-0123456789";
 /** 32 bytes that seal the secrets of their tenants. */
@@ -38,7 +39,7 @@ export async function startAlone(
   { storage, port = 0 }: { readonly storage: string; readonly port?: number },
 ): Promise<Alone> {
   let log = "";
-  const objects = OBJECTS.map((className) => [className, { className, useSQLite: true }]);
+  const objects = OBJECT_CLASSES.map((className) => [className, { className, useSQLite: true }]);
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       log: new NoOpLog(),
@@ -69,7 +70,7 @@ export async function startReleases(holder: Release, storage: string): Promise<T
       name: at === 0 ? "objects" : "caller",
       ...(await settingsOf(release)),
       durableObjects: Object.fromEntries(
-        OBJECTS.map((className) => [
+        OBJECT_CLASSES.map((className) => [
           className,
           { className, useSQLite: true, ...(at === 0 ? {} : { scriptName: "objects" }) },
         ]),

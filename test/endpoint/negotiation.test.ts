@@ -26,7 +26,7 @@ const inSession = (session: string, method: string, headers: Record<string, stri
   post(lab, call(method, params), { headers: { accept: BOTH, "mcp-session-id": session, ...headers } });
 
 /**
- * What of the dialect shows in an answer: 2025-03-26 and earlier know no output schema, and only from 2025-11-25 on
+ * What of the revision shows in an answer: 2025-03-26 and earlier know no output schema, and only from 2025-11-25 on
  * are wrong arguments a result.
  */
 async function shownBy(headers: Record<string, string>): Promise<string[]> {
@@ -44,7 +44,7 @@ async function shownBy(headers: Record<string, string>): Promise<string[]> {
   return features.filter(Boolean);
 }
 
-const DIALECTS: Readonly<Record<(typeof REVISIONS_2025)[number], readonly string[]>> = {
+const VISIBLE_FEATURES: Readonly<Record<(typeof REVISIONS_2025)[number], readonly string[]>> = {
   "2024-11-05": ["timed ping"],
   "2025-03-26": ["batches"],
   "2025-06-18": ["output schemas"],
@@ -56,7 +56,7 @@ describe.each(REVISIONS_2025)("initialize with %s", (revision) => {
     const reply = await initialize(revision);
     expect(reply).toMatchObject({ status: 200, result: { protocolVersion: revision } });
     const session = sessionOf(reply);
-    expect(await shownBy({ accept: BOTH, "mcp-session-id": session })).toEqual(DIALECTS[revision]);
+    expect(await shownBy({ accept: BOTH, "mcp-session-id": session })).toEqual(VISIBLE_FEATURES[revision]);
   });
 
   test("is answered alike whatever its version header says, except 2026-07-28", async () => {
@@ -81,7 +81,7 @@ describe.each(REVISIONS_2025)("initialize with %s", (revision) => {
   });
 
   test("the header of a later request selects the same revision without a session", async () => {
-    expect(await shownBy({ accept: BOTH, "mcp-protocol-version": revision })).toEqual(DIALECTS[revision]);
+    expect(await shownBy({ accept: BOTH, "mcp-protocol-version": revision })).toEqual(VISIBLE_FEATURES[revision]);
   });
 });
 
@@ -98,7 +98,7 @@ describe("initialize with an unknown revision", () => {
       const headers = { accept: BOTH, "mcp-session-id": sessionOf(reply), "mcp-protocol-version": "2025-11-25" };
       expect({ requested, shown: await shownBy(headers) }).toEqual({
         requested,
-        shown: DIALECTS["2025-11-25"],
+        shown: VISIBLE_FEATURES["2025-11-25"],
       });
     }
   });
@@ -106,7 +106,7 @@ describe("initialize with an unknown revision", () => {
   test("2024-10-07 is echoed and served as 2024-11-05", async () => {
     const reply = await initialize("2024-10-07");
     expect(reply.result.protocolVersion).toBe("2024-10-07");
-    expect(await shownBy({ accept: BOTH, "mcp-session-id": sessionOf(reply) })).toEqual(DIALECTS["2024-11-05"]);
+    expect(await shownBy({ accept: BOTH, "mcp-session-id": sessionOf(reply) })).toEqual(VISIBLE_FEATURES["2024-11-05"]);
   });
 
   test("a version that is no date gets the time in its pings, a revision that is merely unknown does not", async () => {
@@ -174,7 +174,7 @@ describe("a bare POST", () => {
     const reply = await sendWritten(lab, { headers: { "content-type": "application/json", ...headers }, body });
     expect(reply).toMatchObject({ status: 200, headers: { "content-type": "application/json" } });
     expect(reply.headers).not.toHaveProperty("mcp-session-id");
-    expect(await shownBy(headers)).toEqual(DIALECTS["2025-03-26"]);
+    expect(await shownBy(headers)).toEqual(VISIBLE_FEATURES["2025-03-26"]);
   });
 
   test("with a version header that no revision of era 2025 has is refused", async () => {
@@ -230,7 +230,7 @@ describe("2026-07-28", () => {
     ["without client capabilities", withMeta({ [VERSION]: "2026-07-28" })],
     ["with client information that is a text", withMeta({ ...meta, "io.modelcontextprotocol/clientInfo": "me" })],
     ["with an unknown log level", withMeta({ ...meta, "io.modelcontextprotocol/logLevel": "loud" })],
-  ])("%s the envelope is incomplete", async (_what, body) => {
+  ])("%s the _meta is incomplete", async (_what, body) => {
     const reply = await sendWritten(lab, { headers: REQUEST.headers, body });
     expectRefusal(reply, "2026-07-28", { status: 400, code: -32602, id: 1 });
   });

@@ -1,5 +1,5 @@
 // How a message of the founding documents travels, word for word, in each mode of the vectors: `bare` with a Content-
-// Type and nothing else, in a session of a revision, or in the envelope of 2026-07-28. Every answer is also held
+// Type and nothing else, in a session of a revision, or with the _meta of 2026-07-28. Every answer is also held
 // against the official schema of its revision.
 
 import { expectOfficial } from "../support/official-schema.ts";
@@ -25,7 +25,7 @@ export function createExchange(url: string): (literal: Literal, mode: string) =>
   const sessions = new Map<string, Promise<Session>>();
   return async (literal, mode) => {
     if (mode === "bare") return sendBare(url, literal);
-    if (mode === "2026-07-28") return sendEnveloped(url, literal);
+    if (mode === "2026-07-28") return sendWithMeta(url, literal);
     const session = sessions.get(mode) ?? openSession(url, mode);
     sessions.set(mode, session);
     return sendInSession(url, literal, await session);
@@ -92,10 +92,10 @@ async function sendInSession(url: string, literal: Literal, { revision, headers 
   return observe(revision, literal, await post(url, bodyOf(literal), { headers }));
 }
 
-async function sendEnveloped(url: string, { message, raw }: Literal): Promise<Observed> {
+async function sendWithMeta(url: string, { message, raw }: Literal): Promise<Observed> {
   const revision = "2026-07-28";
   const { method } = methodOf(message);
-  const enveloped = method === undefined ? message : envelope(message as Json, revision);
+  const whole = method === undefined ? message : withMeta(message as Json, revision);
   const subject = ((message as Json | null)?.params as Json | undefined)?.[NAMED[method ?? ""] ?? ""];
   const headers = {
     accept: BOTH,
@@ -103,10 +103,10 @@ async function sendEnveloped(url: string, { message, raw }: Literal): Promise<Ob
     ...(method === undefined ? {} : { "mcp-method": method }),
     ...(typeof subject === "string" ? { "mcp-name": encodeHeader(subject) } : {}),
   };
-  return observe(revision, { message }, await post(url, bodyOf({ message: enveloped, raw }), { headers }));
+  return observe(revision, { message }, await post(url, bodyOf({ message: whole, raw }), { headers }));
 }
 
-function envelope(message: Json, revision: string): Json {
+function withMeta(message: Json, revision: string): Json {
   const _meta = {
     "io.modelcontextprotocol/protocolVersion": revision,
     "io.modelcontextprotocol/clientInfo": { name: "founding", version: "1" },

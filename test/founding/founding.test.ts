@@ -31,7 +31,7 @@ afterAll(async () => {
 const exchanges = new Map(Object.entries(TARGETS).map(([to, url]) => [to, createExchange(url)]));
 const replayed = VECTORS.filter((vector) => vector.assert && vector.to in TARGETS);
 
-/** The wrapped form has no eras of its own: it is sent as it stands. */
+/** An envelope has no era: it is sent as it stands. */
 const modesOf = ({ to, modes }: Vector) => (to === "gateway" ? ["bare"] : modes);
 
 async function replay(vector: Vector, mode: string): Promise<string[]> {

@@ -4,7 +4,7 @@ import { sectionPlace } from "../../src/deployment/leased-sections.ts";
 import { reportUpstreams } from "../../src/gateway/operate/report-upstreams.ts";
 import { rewriteReviewedSection } from "../../src/gateway/review/review-catalog.ts";
 import { catalogSection, failureSection } from "../../src/gateway/refresh-entrypoint.ts";
-import { configOf } from "../../src/gateway/upstream-config.ts";
+import { configHashOf } from "../../src/gateway/upstream-config.ts";
 import { createWorker, defineTool, gateway } from "../../src/tenantry.ts";
 import { sectionKey } from "../../src/tenants/object/section-store.ts";
 import { storageKey } from "../../src/tenants/object/tenant-uid.ts";
@@ -95,7 +95,7 @@ async function scene() {
     ask,
     text,
     place,
-    config: configOf(a),
+    configHash: configHashOf(a),
     write: async (name: string, now: string) => {
       await writeSection(place, { name, bytes: new TextEncoder().encode(now) });
       await scheduler.wait(2);
@@ -142,8 +142,8 @@ it("an upstream whose catalog cannot be used is named as such", PATIENT, async (
 });
 
 it("an upstream is served whatever is stored as its refresh error", PATIENT, async () => {
-  const { ask, config, write, shown } = await scene();
-  const note = JSON.stringify({ of: config, since: 1, why: "it was away" });
+  const { ask, configHash, write, shown } = await scene();
+  const note = JSON.stringify({ of: configHash, since: 1, why: "it was away" });
   for (const one of brokenTexts(note)) {
     await write(failureSection("a"), one);
     expect(["fresh", "degraded", "lastGood"], one).toContain(await shown());

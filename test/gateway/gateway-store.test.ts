@@ -23,11 +23,11 @@ async function withBench(work: (bench: Desk) => void): Promise<void> {
       work({
         ...bench,
         due: (configs, revision = 1) => {
-          const upstreams = Object.entries(configs).map(([id, config]) => ({ id, config }));
+          const upstreams = Object.entries(configs).map(([id, configHash]) => ({ id, configHash }));
           return methods.claimDue({ revision, upstreams }).claimed;
         },
         settle: (about) =>
-          methods.completeRefresh({ id: "a", config: "1", why: null, afterMs: 60_000, jitter: 0, ...about }),
+          methods.completeRefresh({ id: "a", configHash: "1", why: null, afterMs: 60_000, jitter: 0, ...about }),
       });
     },
     { tenant },
@@ -54,7 +54,7 @@ describe("an upstream", () => {
     withBench(({ due, settle, clock, methods }) => {
       due({ a: "1" });
       expect(settle()).toBeNull();
-      const { nextAt: next } = methods.claimDue({ revision: 1, upstreams: [{ id: "a", config: "1" }] });
+      const { nextAt: next } = methods.claimDue({ revision: 1, upstreams: [{ id: "a", configHash: "1" }] });
       expect(next).toBe(clock.now + 60_000);
       clock.now += 59_999;
       expect(due({ a: "1" })).toEqual([]);
@@ -64,15 +64,15 @@ describe("an upstream", () => {
 
   it("is locked for an operator before it is due, unless a refresh runs, and the audit log has that", () =>
     withBench(({ due, settle, methods, sql }) => {
-      const claim = (config: string, revision = 1) =>
-        methods.tryClaim({ revision, upstreams: [{ id: "a", config }] }, "a", { name: "bob" });
+      const claim = (configHash: string, revision = 1) =>
+        methods.tryClaim({ revision, upstreams: [{ id: "a", configHash }] }, "a", { name: "bob" });
       expect(claim("1")).toBe(true);
       expect(claim("1")).toBe(false);
       expect(due({ a: "1" })).toEqual([]);
       settle();
       expect(due({ a: "1" })).toEqual([]);
       expect(claim("1")).toBe(true);
-      expect(methods.getRefreshStates()).toMatchObject([{ id: "a", config: "1" }]);
+      expect(methods.getRefreshStates()).toMatchObject([{ id: "a", configHash: "1" }]);
       expect(claim("2", 2)).toBe(true);
       expect(claim("1", 1)).toBe(false);
       const recorded = sql.exec("SELECT action, target FROM audit WHERE actor = 'bob'").toArray();
@@ -146,9 +146,9 @@ describe("an upstream", () => {
     withBench(({ due, settle }) => {
       due({ a: "1" });
       expect(due({ a: "2" }, 2)).toEqual(["a"]);
-      settle({ config: "2" });
+      settle({ configHash: "2" });
       expect(due({ a: "2" }, 2)).toEqual([]);
-      expect(settle({ config: "1" })).toBeNull();
+      expect(settle({ configHash: "1" })).toBeNull();
       expect(due({ a: "2" }, 2)).toEqual(["a"]);
     }));
 
@@ -183,7 +183,7 @@ describe("an upstream", () => {
 
   it("is claimed with no more others than the isolate can read", () =>
     withBench(({ methods }) => {
-      const upstreams = ["a", "b", "c"].map((id) => ({ id, config: "1" }));
+      const upstreams = ["a", "b", "c"].map((id) => ({ id, configHash: "1" }));
       const due = (most: number) => methods.claimDue({ revision: 1, upstreams, limit: most }).claimed;
       expect([due(2), due(2), due(2)]).toEqual([["a", "b"], ["c"], []]);
     }));
@@ -192,21 +192,21 @@ describe("an upstream", () => {
     withBench(({ due, settle, methods, clock }) => {
       due({ a: "1" });
       const began = clock.now;
-      expect(methods.recordFailure({ id: "a", config: "1" })).toBe(began);
+      expect(methods.recordFailure({ id: "a", configHash: "1" })).toBe(began);
       clock.now += 20_000;
       expect(due({ a: "1" })).toEqual([]);
       expect(settle({ why: "away", afterMs: 0 })).toBe(began);
-      expect(methods.recordFailure({ id: "a", config: "0" })).toBeNull();
+      expect(methods.recordFailure({ id: "a", configHash: "0" })).toBeNull();
     }));
 
   it("is read for two deployments in turn where they configure it differently, not all the time", () =>
     withBench(({ due, settle, clock }) => {
       let reads = 0;
       for (const end = clock.now + 120_000; clock.now < end; clock.now += 500) {
-        for (const config of ["1", "2"]) {
-          if (due({ a: config }).length === 0) continue;
+        for (const configHash of ["1", "2"]) {
+          if (due({ a: configHash }).length === 0) continue;
           reads += 1;
-          settle({ config });
+          settle({ configHash });
         }
       }
       expect(reads).toBeGreaterThan(1);
@@ -235,7 +235,7 @@ describe("an upstream", () => {
       withBench((bench) => {
         const { due, clock, methods } = bench;
         clock.now += 86_400_000;
-        methods.claimDue({ revision: 1, upstreams: [{ id: "a", config: "1" }], limit: 0 });
+        methods.claimDue({ revision: 1, upstreams: [{ id: "a", configHash: "1" }], limit: 0 });
         begin(bench);
         clock.now -= 86_400_000;
         expect(due({ a: "1" })).toEqual(["a"]);
@@ -277,8 +277,8 @@ describe("the log", () => {
       due({ a: "1" });
       settle(AWAY);
       due({ a: "2" }, 2);
-      settle({ ...AWAY, config: "1" });
-      settle({ config: "2" });
+      settle({ ...AWAY, configHash: "1" });
+      settle({ configHash: "2" });
       expect(lines.map(({ was, state }) => [was, state])).toEqual([
         [null, "unread"],
         ["unread", "fresh"],
@@ -289,7 +289,7 @@ describe("the log", () => {
 describe("a URI", () => {
   it("belongs to the upstream that listed it first, until that lists it no more or is gone", () =>
     withBench(({ methods, due }) => {
-      const own = (id: string, ...uris: string[]) => methods.claimUris({ id, config: "1", uris });
+      const own = (id: string, ...uris: string[]) => methods.claimUris({ id, configHash: "1", uris });
       due({ a: "1", b: "1" });
       expect(own("a", "x://1", "x://2")).toEqual([]);
       expect(own("b", "x://2", "x://3")).toEqual([["x://2", "a"]]);
@@ -304,7 +304,7 @@ describe("a URI", () => {
     withBench(({ methods, due }) => {
       due({ a: "1", b: "1" });
       due({ a: "2", c: "1" }, 2);
-      for (const id of ["a", "b"]) expect(methods.claimUris({ id, config: "1", uris: ["x://1"] }), id).toBeNull();
-      expect(methods.claimUris({ id: "c", config: "1", uris: ["x://1"] })).toEqual([]);
+      for (const id of ["a", "b"]) expect(methods.claimUris({ id, configHash: "1", uris: ["x://1"] }), id).toBeNull();
+      expect(methods.claimUris({ id: "c", configHash: "1", uris: ["x://1"] })).toEqual([]);
     }));
 });

@@ -8,7 +8,7 @@ import { createRpcClient } from "../../src/tenants/object/store.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
 import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
 import { inside, type FreshTenant } from "../support/workerd/tenant.ts";
-import { findFixture } from "../support/workerd/fixture-registry.ts";
+import { restoreFixtureWorker } from "../support/workerd/fixture-registry.ts";
 import { upstreamAt, workerAt } from "../support/workerd/upstreams.ts";
 
 const worker = createWorker({ tenants: {}, features: [gateway()] });
@@ -22,8 +22,8 @@ function upstreamWorker(name: string) {
     handler: ({ a, b }) => `${a + b} from ${name}`,
   });
   const made = createWorker({ tenants: { acme: { maxStalenessMs: 60_000 } }, tools: [add] });
-  // It is somebody else's: the readings of ours go on.
-  findFixture();
+  // `createWorker` made this one the Worker that objects call; refreshes have to run in the fixture's.
+  restoreFixtureWorker();
   return made;
 }
 

@@ -114,8 +114,8 @@ describe("an upstream that was not read yet", () => {
     [undefined, undefined],
     [undefined, "vault"],
   ])("is named to profile %s with scope %s", async (profile, scope) => {
-    const [tools, , , wrapped] = await answers(unread(), profile, scope);
+    const [tools, , , enveloped] = await answers(unread(), profile, scope);
     expect(tools).toContain('"source":"vault"');
-    expect(wrapped).not.toContain("not found");
+    expect(enveloped).not.toContain("not found");
   });
 });

@@ -24,7 +24,7 @@ it("upstreams are read, reviewed and stored if every table has one more column",
   expect(added).toContain("upstreams");
   await evictDurableObject(object);
   const gateway = createRpcClient(stub, gatewayStore);
-  const one = { id: "up", config: "c" };
+  const one = { id: "up", configHash: "c" };
   expect(await gateway.claimDue({ revision: 1, upstreams: [one] })).toMatchObject({ claimed: ["up"] });
   expect(await gateway.claimUris({ ...one, uris: ["x://1"] })).toEqual([]);
   const definition = { kind: "tool", name: "go", digest: "d", text: "{}" };

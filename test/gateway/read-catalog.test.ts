@@ -40,7 +40,7 @@ function upstream(answers: Readonly<Record<string, Answer>>, capabilities: objec
 
 const tool = (name: string, more: object = {}) => ({ name, inputSchema: { type: "object" }, ...more });
 const read = (link: UpstreamLink, caps?: CatalogLimits) =>
-  readCatalog(link, { id: "up", config: "c1", timeoutMs: 10_000, describeFault, ...(caps && { limits: caps }) });
+  readCatalog(link, { id: "up", configHash: "c1", timeoutMs: 10_000, describeFault, ...(caps && { limits: caps }) });
 const names = (texts: readonly string[]) => texts.map((text) => (JSON.parse(text) as { name: string }).name);
 
 /** Tools on pages of 250, as many as there are. */
@@ -100,7 +100,7 @@ describe("the catalog of an upstream", () => {
         : new Promise((_resolve, reject) => {
             asking?.signal?.addEventListener("abort", () => reject(asking.signal?.reason));
           });
-    const how = { id: "up", config: "c1", timeoutMs: 40, describeFault };
+    const how = { id: "up", configHash: "c1", timeoutMs: 40, describeFault };
     const catalog = await readCatalog({ ...link, request: ask }, how);
     expect(names(catalog.texts[other])).toEqual(["greet"]);
     expect(describeGaps(catalog)).toMatch(`${silent} could not be read: the answer was not complete within`);

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { UpstreamRefreshes } from "../../src/gateway/refresh-entrypoint.ts";
 import { gatewayStore } from "../../src/gateway/gateway-store.ts";
 import { decodeCatalog } from "../../src/gateway/upstream-catalog.ts";
-import { configOf, type ResolvedHeaders } from "../../src/gateway/upstream-config.ts";
+import { configHashOf, type ResolvedHeaders } from "../../src/gateway/upstream-config.ts";
 import { sectionPlace } from "../../src/deployment/leased-sections.ts";
 import { createWorker, defineResource, defineTool } from "../../src/tenantry.ts";
 import { storageKey } from "../../src/tenants/object/tenant-uid.ts";
@@ -64,7 +64,7 @@ const NOTHING_SENT: Pick<ResolvedHeaders, "headers" | "secrets" | "grant"> = { h
 
 async function sceneOf(url: string, trust: "auto" | "review", sent = NOTHING_SENT): Promise<Scene> {
   const upstream = { url, trust };
-  const config = configOf(upstream);
+  const configHash = configHashOf(upstream);
   const tenant = await servedTenant({ mode: "open", upstreams: { a: upstream } });
   const created = (await createRpcClient(tenant.stub, policyStore).tenantUid(false)) ?? "";
   const order = {
@@ -72,7 +72,7 @@ async function sceneOf(url: string, trust: "auto" | "review", sent = NOTHING_SEN
     placement: DEFAULT_PLACEMENT,
     uid: created,
     id: "a",
-    config,
+    configHash,
     upstream,
     resolvedHeaders: { ...sent, trace: {} },
     clientInfo: { name: "test", version: "1" },
@@ -82,7 +82,7 @@ async function sceneOf(url: string, trust: "auto" | "review", sent = NOTHING_SEN
   return {
     tenant,
     refresh: async (fault = () => undefined) => {
-      await tables.claimDue({ revision: 1, upstreams: [{ id: "a", config }] });
+      await tables.claimDue({ revision: 1, upstreams: [{ id: "a", configHash }] });
       const steps: string[] = [];
       const refreshes = new UpstreamRefreshes(createExecutionContext() as never, faulty(steps, fault));
       await refreshes.refresh(order).catch(() => undefined);

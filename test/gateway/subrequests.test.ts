@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { gatewayStore } from "../../src/gateway/gateway-store.ts";
 import { UpstreamRefreshes } from "../../src/gateway/refresh-entrypoint.ts";
-import { configOf } from "../../src/gateway/upstream-config.ts";
+import { configHashOf } from "../../src/gateway/upstream-config.ts";
 import { policyStore } from "../../src/tenants/object/policy-store.ts";
 import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { DEFAULT_PLACEMENT } from "../../src/tenants/directory/placement.ts";
@@ -107,14 +107,14 @@ describe("reading an upstream", () => {
     const document: TenantDocument = { mode: "open", upstreams: { up: { url } } };
     const { id, stub } = await servedTenant(document);
     const created = (await createRpcClient(stub, policyStore).tenantUid(false)) ?? "";
-    const config = configOf({ url });
-    await createRpcClient(stub, gatewayStore).claimDue({ revision: 1, upstreams: [{ id: "up", config }] });
+    const configHash = configHashOf({ url });
+    await createRpcClient(stub, gatewayStore).claimDue({ revision: 1, upstreams: [{ id: "up", configHash }] });
     const order = {
       tenant: id,
       placement: DEFAULT_PLACEMENT,
       uid: created,
       id: "up",
-      config,
+      configHash,
       upstream: { url },
       resolvedHeaders: { headers: {}, trace: {}, secrets: [] },
       clientInfo: { name: "test", version: "1" },

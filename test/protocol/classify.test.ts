@@ -47,7 +47,7 @@ const claimed = (method: string, params: JsonObject = {}) => request(method, { .
 const in2026 = (method: string, name: string | null = null): Headers => ({ version: REVISION, method, name });
 
 const INITIALIZE = request("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: {} });
-const ENVELOPE = "400 -32602, era 2026, id 1";
+const INVALID_METADATA = "400 -32602, era 2026, id 1";
 const MISMATCH = "400 -32020, era 2026, id 1";
 const UNSUPPORTED = "400 -32022, era 2026, id 1";
 
@@ -98,9 +98,9 @@ test.each<Row>([
   ],
   ["a claim of 2025-11-25", request("tools/list", claim("2025-11-25")), { version: "2025-11-25" }, UNSUPPORTED],
   ["an initialize that claims 2025-11-25", request("initialize", claim("2025-11-25")), { version: null }, MISMATCH],
-  ["an unclaimed request under the 2026 header", request("tools/list", {}), { version: REVISION }, ENVELOPE],
-  ["the same without params", request("server/discover"), { version: REVISION }, ENVELOPE],
-  ["the same in a session", request("tools/list"), { version: REVISION, session: "s" }, ENVELOPE],
+  ["an unclaimed request under the 2026 header", request("tools/list", {}), { version: REVISION }, INVALID_METADATA],
+  ["the same without params", request("server/discover"), { version: REVISION }, INVALID_METADATA],
+  ["the same in a session", request("tools/list"), { version: REVISION, session: "s" }, INVALID_METADATA],
   [
     "an unclaimed request under an unknown header",
     request("tools/list"),
@@ -166,18 +166,18 @@ test("a refused response is answered without its id, which is no id of the clien
 test("a claim that is no object of _meta is no claim", () => {
   for (const _meta of [[], "x", null, 5, { protocolVersion: REVISION }, { other: 1 }]) {
     expect(judge(request("tools/list", { _meta }), { version: "2025-11-25" })).toBe("2025 request as 2025-11-25");
-    expect(judge(request("tools/list", { _meta }), { version: REVISION })).toBe(ENVELOPE);
+    expect(judge(request("tools/list", { _meta }), { version: REVISION })).toBe(INVALID_METADATA);
   }
 });
 
-describe("the envelope of era 2026", () => {
+describe("the _meta of era 2026", () => {
   const discover = (meta: JsonObject) => judge(request("server/discover", { _meta: meta }), in2026("server/discover"));
   const whole = { [META.protocolVersion]: REVISION, [META.clientCapabilities]: {} };
 
   test("needs the version and the client's capabilities, and nothing else", () => {
     expect(discover(whole)).toBe("2026 server/discover");
-    expect(discover({ [META.clientCapabilities]: {} })).toBe(ENVELOPE);
-    expect(discover({ [META.protocolVersion]: REVISION })).toBe(ENVELOPE);
+    expect(discover({ [META.clientCapabilities]: {} })).toBe(INVALID_METADATA);
+    expect(discover({ [META.protocolVersion]: REVISION })).toBe(INVALID_METADATA);
   });
 
   test.each<[JsonObject]>([
@@ -189,12 +189,12 @@ describe("the envelope of era 2026", () => {
     [{ [META.logLevel]: "loud" }],
     [{ [META.logLevel]: null }],
   ])("refuses %j", (wrong) => {
-    expect(discover({ ...whole, ...wrong })).toBe(ENVELOPE);
+    expect(discover({ ...whole, ...wrong })).toBe(INVALID_METADATA);
   });
 
   test("refuses a claimed version that is no text", () => {
     for (const version of [5, null, [REVISION]])
-      expect(discover({ ...whole, [META.protocolVersion]: version })).toBe(ENVELOPE);
+      expect(discover({ ...whole, [META.protocolVersion]: version })).toBe(INVALID_METADATA);
   });
 
   test.each<[JsonObject]>([
@@ -236,11 +236,11 @@ describe("the standard headers of era 2026", () => {
 describe("the order of refusals", () => {
   const broken = { _meta: { [META.protocolVersion]: "v9" }, name: "a" };
 
-  test("goes from version match to version, envelope and standard headers", () => {
+  test("goes from version match to version, _meta and standard headers", () => {
     expect(judge(request("tools/call", broken), { version: REVISION })).toBe(MISMATCH);
     expect(judge(request("tools/call", broken), { version: "v9" })).toBe(UNSUPPORTED);
     const known = { ...broken, _meta: { [META.protocolVersion]: REVISION } };
-    expect(judge(request("tools/call", known), { version: REVISION })).toBe(ENVELOPE);
+    expect(judge(request("tools/call", known), { version: REVISION })).toBe(INVALID_METADATA);
     const complete = { name: "a", ...claim() };
     expect(judge(request("tools/call", complete), { version: REVISION })).toBe(MISMATCH);
     expect(judge(request("tools/call", complete), in2026("tools/call", "a"))).toBe("2026 tools/call");

@@ -10,7 +10,7 @@ describe("the table", () => {
     ["invalidRequest", "400 -32600", "400 -32600"],
     ["methodNotFound", "200 -32601", "404 -32601"],
     ["invalidParams", "200 -32602", "200 -32602"],
-    ["invalidEnvelope", "400 -32602", "400 -32602"],
+    ["invalidMetadata", "400 -32602", "400 -32602"],
     ["internal", "200 -32603", "200 -32603"],
     ["missingCapability", "400 -32600", "400 -32021"],
     ["unsupportedVersion", "400 -32600", "400 -32022"],

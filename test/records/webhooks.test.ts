@@ -278,8 +278,8 @@ describe("a webhook is told of", () => {
   it("an upstream that is down, then works again, then has definitions that are left out", async () => {
     const tenant = await watched();
     const tables = createRpcClient(tenant.stub, gatewayStore);
-    const settled = { id: "up", config: "c", afterMs: 0, jitter: 0 };
-    await tables.claimDue({ revision: 1, upstreams: [{ id: "up", config: "c" }] });
+    const settled = { id: "up", configHash: "c", afterMs: 0, jitter: 0 };
+    await tables.claimDue({ revision: 1, upstreams: [{ id: "up", configHash: "c" }] });
     for (const why of ["it is gone", "it is gone", null, null])
       await tables.completeRefresh({ ...settled, why, missing: null });
     for (const lacks of ["2 definitions wait", "2 definitions wait", "3 definitions wait"])

@@ -25,13 +25,13 @@ async function calling(upstream: Json, tool = "go") {
     clients.set(revision, client);
     return client.request("tools/call", { name: `up__${tool}`, arguments: {}, ...params });
   };
-  const wrapped = () =>
+  const sendEnvelope = () =>
     post(
       `${origin}/gateway/${tenant.id}`,
       { server_id: "up", jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: tool, arguments: {} } },
       { headers: bearer(token) },
     );
-  return { call, wrapped };
+  return { call, sendEnvelope };
 }
 
 /** A server that keeps sessions, and whose tool says how often it has run. */
@@ -60,11 +60,11 @@ describe("a call that nothing says may be sent twice, in a session that the serv
     expect((await call(revision)).result).not.toHaveProperty(["_meta", "tenantry/session"]);
   });
 
-  test("runs once in a new one and says so, in the wrapped form", async () => {
-    const { up, wrapped, runs } = await counting();
-    await wrapped();
+  test("runs once in a new one and says so, in an envelope", async () => {
+    const { up, sendEnvelope, runs } = await counting();
+    await sendEnvelope();
     up.sessions.clear();
-    expect((await wrapped()).result).toMatchObject({ content: [{ text: "run 2" }], _meta: NEW });
+    expect((await sendEnvelope()).result).toMatchObject({ content: [{ text: "run 2" }], _meta: NEW });
     expect(runs()).toBe(2);
   });
 

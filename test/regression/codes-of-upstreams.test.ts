@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
 import { ERAS, type Json } from "../support/mcp-client.ts";
-import { OneToolUpstream, wrappedCall } from "./one-tool-upstream.ts";
+import { OneToolUpstream, callInEnvelope } from "./one-tool-upstream.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "codes");
@@ -117,9 +117,9 @@ test("that a URL is to be visited first reaches a client of era 2025 whole", asy
   });
 });
 
-test.each(ERAS)("in the wrapped form a message of era $era has the codes of that era", async ({ era }) => {
+test.each(ERAS)("in an envelope a message of era $era has the codes of that era", async ({ era }) => {
   const { tenant, asking } = await refusing("2026");
-  const called = asking(() => wrappedCall(origin, tenant.id, era === "2026" ? { capabilities: {} } : {}));
+  const called = asking(() => callInEnvelope(origin, tenant.id, era === "2026" ? { capabilities: {} } : {}));
   const { error } = await called(-32050);
   expect(error).toMatchObject({ code: era === "2026" ? -32603 : -32050, data: { originalError: { code: -32050 } } });
 });

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
 import { REVISIONS_2025, type Json } from "../support/mcp-client.ts";
-import { OneToolUpstream, textResult, wrappedCall } from "./one-tool-upstream.ts";
+import { OneToolUpstream, textResult, callInEnvelope } from "./one-tool-upstream.ts";
 import { startSseUpstream } from "./sse-upstream.ts";
 
 const origin = await startGatewayWorker();
@@ -95,10 +95,10 @@ describe("an upstream of era 2025", () => {
   });
 });
 
-test("in the wrapped form an upstream of era 2026 is told the same", async () => {
+test("in an envelope an upstream of era 2026 is told the same", async () => {
   const up = await upstreamOf("2026");
   const tenant = await gatewayTenant(origin, admin, { up: up.entry });
-  const { error } = await wrappedCall(origin, tenant.id, { capabilities: RAW });
+  const { error } = await callInEnvelope(origin, tenant.id, { capabilities: RAW });
   expect(error).toBeUndefined();
   expect(toldTo(up)).toEqual(CLEANED);
 });

@@ -109,8 +109,8 @@ describe.each(ERAS)("an upstream of era $era whose names clients refuse", ({ era
     }
   });
 
-  test("is called in the wrapped form by its own name", async () => {
-    const wrapped = (name: string) =>
+  test("is called in an envelope by its own name", async () => {
+    const sendEnvelope = (name: string) =>
       post(`${origin}/gateway/${tenant.id}`, {
         server_id: "names",
         jsonrpc: "2.0",
@@ -118,9 +118,9 @@ describe.each(ERAS)("an upstream of era $era whose names clients refuse", ({ era
         method: "tools/call",
         params: { name, arguments: {} },
       });
-    expect((await wrapped("a.b")).result).toMatchObject(textResult("a.b"));
+    expect((await sendEnvelope("a.b")).result).toMatchObject(textResult("a.b"));
     const [listed = ""] = LISTED;
-    expect((await wrapped(listed.slice("names__".length))).error?.message).toMatch(/^Unknown tool/);
+    expect((await sendEnvelope(listed.slice("names__".length))).error?.message).toMatch(/^Unknown tool/);
   });
 
   test("is selected by scopes and profiles through ID__OWN", async () => {

@@ -6,7 +6,7 @@ import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, namesIn, startGatewayWorker } from "../support/gateway-tenant.ts";
 import { listenTo } from "../support/listening.ts";
 import { ERAS, type Client, type Json } from "../support/mcp-client.ts";
-import { OneToolUpstream, textResult, wrappedCall } from "./one-tool-upstream.ts";
+import { OneToolUpstream, textResult, callInEnvelope } from "./one-tool-upstream.ts";
 import type { Exchange } from "../support/scripted-server.ts";
 
 const origin = await startGatewayWorker();
@@ -90,10 +90,10 @@ test(
   },
 );
 
-test("an upstream that says so in a wrapped call is read at once", async () => {
+test("an upstream that says so in a call in an envelope is read at once", async () => {
   const { up, readings } = await growing("2026");
   const tenant = await gatewayTenant(origin, admin, { up: up.entry });
   const before = readings();
-  await wrappedCall(origin, tenant.id, { capabilities: {} });
+  await callInEnvelope(origin, tenant.id, { capabilities: {} });
   await expect.poll(readings).toBe(before + 1);
 });

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
 import { mcpClient, ERAS, type Json } from "../support/mcp-client.ts";
-import { OneToolUpstream, wrappedCall } from "./one-tool-upstream.ts";
+import { OneToolUpstream, callInEnvelope } from "./one-tool-upstream.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "null");
@@ -90,15 +90,15 @@ describe.each(ERAS)("to a client of era $era, null", ({ era, revision }) => {
     });
   });
 
-  test("in the wrapped form reaches no upstream either", async () => {
+  test("in an envelope reaches no upstream either", async () => {
     const { tenant, told } = await prompting("2026");
-    const wrapped = (method: string, params: Json) =>
-      wrappedCall(origin, tenant.id, { method, params, ...(era === "2026" && { capabilities: {} }) });
-    const got = await wrapped("prompts/get", { name: "greet", arguments: { who: "Ada", how: null } });
+    const sendEnvelope = (method: string, params: Json) =>
+      callInEnvelope(origin, tenant.id, { method, params, ...(era === "2026" && { capabilities: {} }) });
+    const got = await sendEnvelope("prompts/get", { name: "greet", arguments: { who: "Ada", how: null } });
     expect(got.error).toBeUndefined();
     expect(told("prompts/get")).toEqual({ name: "greet", arguments: { who: "Ada" } });
     const argument = { name: "who", value: null };
-    const { error } = await wrapped("completion/complete", {
+    const { error } = await sendEnvelope("completion/complete", {
       ref: REF,
       argument,
       context: { arguments: { how: null } },

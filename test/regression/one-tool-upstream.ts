@@ -93,15 +93,15 @@ const metaOf2026 = (capabilities: Json): Json => ({
   "io.modelcontextprotocol/clientCapabilities": capabilities,
 });
 
-interface WrappedCall {
+interface EnvelopeCall {
   /** Of a client of era 2026; absent: a message without anything about its client. */
   readonly capabilities?: Json;
   readonly method?: string;
   readonly params?: Json;
 }
 
-/** A message to the upstream `up` in the wrapped form; a call of `go` unless it says otherwise. */
-export function wrappedCall(origin: string, tenant: string, request: WrappedCall = {}): Promise<Reply> {
+/** A message to the upstream `up` in an envelope; a call of `go` unless it says otherwise. */
+export function callInEnvelope(origin: string, tenant: string, request: EnvelopeCall = {}): Promise<Reply> {
   const { capabilities, method = "tools/call", params = { name: "go", arguments: {} } } = request;
   const named = typeof params["name"] === "string" ? { "mcp-name": params["name"] } : {};
   const is2026 = capabilities !== undefined;

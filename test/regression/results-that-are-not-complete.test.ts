@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
 import { ERAS, type Json, type Reply } from "../support/mcp-client.ts";
-import { OneToolUpstream, textResult, wrappedCall } from "./one-tool-upstream.ts";
+import { OneToolUpstream, textResult, callInEnvelope } from "./one-tool-upstream.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "incomplete");
@@ -27,8 +27,8 @@ async function answering(result: Json) {
   const tenant = await gatewayTenant(origin, admin, { up: up.entry });
   const call = async ({ revision, capabilities, params = GO }: SentRequest): Promise<Reply> =>
     (await tenant.client(revision, capabilities)).request("tools/call", params);
-  const wrapped = (capabilities: Json = {}) => wrappedCall(origin, tenant.id, { capabilities });
-  return { call, wrapped };
+  const sendEnvelope = (capabilities: Json = {}) => callInEnvelope(origin, tenant.id, { capabilities });
+  return { call, sendEnvelope };
 }
 
 const asking = (inputRequests: Json): Json => ({ resultType: "input_required", requestState: "s", inputRequests });
@@ -158,19 +158,19 @@ describe("questions of an upstream", () => {
   });
 });
 
-describe("in the wrapped form", () => {
+describe("in an envelope", () => {
   test.each([["task"], [7]])("a result of type %j is an error of the upstream", async (resultType) => {
-    const { wrapped } = await answering({ resultType, content: CONTENT });
-    const { result, error } = await wrapped();
+    const { sendEnvelope } = await answering({ resultType, content: CONTENT });
+    const { result, error } = await sendEnvelope();
     expect(result).toEqual({});
     expect(error).toMatchObject({ code: -32603, data: { server: "up", fault: "resultType" } });
   });
 
   test("a question that the client did not declare says what is missing", async () => {
-    const { wrapped } = await answering(asking({ one: { method: "roots/list" } }));
-    const { status, error } = await wrapped({ elicitation: {} });
+    const { sendEnvelope } = await answering(asking({ one: { method: "roots/list" } }));
+    const { status, error } = await sendEnvelope({ elicitation: {} });
     expect(status).toBe(400);
     expect(error).toMatchObject({ code: -32021, data: { requiredCapabilities: { roots: {} } } });
-    expect((await wrapped({ roots: {} })).result).toMatchObject({ resultType: "input_required" });
+    expect((await sendEnvelope({ roots: {} })).result).toMatchObject({ resultType: "input_required" });
   });
 });

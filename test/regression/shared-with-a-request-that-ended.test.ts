@@ -2,11 +2,12 @@
 // isolate answered 503 for the tenant until it ended. Whoever waits asks itself.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { bundleWorker, OBJECTS, startWorker, type OneWorker } from "../support/start-worker.ts";
+import { OBJECT_CLASSES } from "../../src/tenants/directory/object-classes.ts";
+import { bundleWorker, startWorker, type OneWorker } from "../support/start-worker.ts";
 
 let worker: OneWorker;
 beforeAll(async () => {
-  worker = await startWorker(await bundleWorker("flight-worker"), { without: [...OBJECTS, "BODIES"] });
+  worker = await startWorker(await bundleWorker("flight-worker"), { missingBindings: [...OBJECT_CLASSES, "BODIES"] });
 });
 afterAll(() => worker.stop());
 

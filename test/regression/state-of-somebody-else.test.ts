@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
 import { mcpClient, type Json, type Reply } from "../support/mcp-client.ts";
-import { OneToolUpstream, textResult, wrappedCall } from "./one-tool-upstream.ts";
+import { OneToolUpstream, textResult, callInEnvelope } from "./one-tool-upstream.ts";
 
 const origin = await startGatewayWorker();
 const admin = fixtureAdmin(origin, "state");
@@ -73,10 +73,10 @@ describe("a state is refused", () => {
     expect(error).toMatchObject({ code: -32602, data: { path: "requestState" } });
   });
 
-  test("in the wrapped form, where it was made up", async () => {
+  test("in an envelope, where it was made up", async () => {
     const { tenant } = await tenantWith(await asking());
     const params = { name: "go", arguments: { a: 1 }, requestState: "STATE-of-A", inputResponses: ANSWERED };
-    const { error } = await wrappedCall(origin, tenant.id, { capabilities: CAPABILITIES, params });
+    const { error } = await callInEnvelope(origin, tenant.id, { capabilities: CAPABILITIES, params });
     expect(error).toMatchObject({ code: -32602 });
   });
 });

@@ -2,14 +2,15 @@
 // for five seconds at full load: no other request of the isolate was answered meanwhile.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { bundleWorker, OBJECTS, startWorker, type OneWorker } from "../support/start-worker.ts";
+import { OBJECT_CLASSES } from "../../src/tenants/directory/object-classes.ts";
+import { bundleWorker, startWorker, type OneWorker } from "../support/start-worker.ts";
 
 /** Less than the patience of who waits. */
 const SOON_MS = 3000;
 
 let worker: OneWorker;
 beforeAll(async () => {
-  worker = await startWorker(await bundleWorker("token-worker"), { without: [...OBJECTS, "BODIES"] });
+  worker = await startWorker(await bundleWorker("token-worker"), { missingBindings: [...OBJECT_CLASSES, "BODIES"] });
 });
 afterAll(() => worker.stop());
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
 import { ERAS, type Json, type Reply } from "../support/mcp-client.ts";
-import { OneToolUpstream, textResult, wrappedCall } from "./one-tool-upstream.ts";
+import { OneToolUpstream, textResult, callInEnvelope } from "./one-tool-upstream.ts";
 import { startTokenEndpoint } from "../support/token-endpoint.ts";
 
 const origin = await startGatewayWorker();
@@ -88,9 +88,9 @@ test("calls that would each begin a session are told so, too, and a later one be
   expect((await client.request("tools/call", GO)).result).toMatchObject({ content: [{ text: "done" }] });
 });
 
-test("calls in the wrapped form are told so, too", async () => {
+test("calls in an envelope are told so, too", async () => {
   const upstream = await slow("2026");
-  const { refused } = await burst(upstream, () => wrappedCall(origin, upstream.tenant.id, { capabilities: {} }));
+  const { refused } = await burst(upstream, () => callInEnvelope(origin, upstream.tenant.id, { capabilities: {} }));
   expect(refused).toHaveLength(REQUEST_COUNT - MOST);
   for (const { error } of refused) expect(error).toMatchObject({ code: -32603, data: { server: "up", retryAfter: 2 } });
 });

@@ -8,7 +8,7 @@ import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
 import { post, type Json } from "../support/mcp-client.ts";
 import { expectOfficial } from "../support/official-schema.ts";
-import { OneToolUpstream, textResult, wrappedCall } from "./one-tool-upstream.ts";
+import { OneToolUpstream, textResult, callInEnvelope } from "./one-tool-upstream.ts";
 import type { Exchange } from "../support/scripted-server.ts";
 
 const origin = await startGatewayWorker();
@@ -84,10 +84,10 @@ describe("a client is not asked, and the upstream hears so at once,", { timeout:
     expect(messages).toMatchObject([{ result: { content: [{ text: refused(method) }] } }]);
   });
 
-  test("in the wrapped form, which says nothing about its client", async () => {
+  test("in an envelope, which says nothing about its client", async () => {
     const up = await asking({ method: "elicitation/create", params: FORM });
     const tenant = await gatewayTenant(origin, admin, { up: up.entry });
-    const { messages } = await wrappedCall(origin, tenant.id);
+    const { messages } = await callInEnvelope(origin, tenant.id);
     expect(messages).toMatchObject([{ result: { content: [{ text: refused("elicitation/create") }] } }]);
   });
 });

@@ -5,7 +5,7 @@ import { countWrites } from "../../src/tenants/object/count-writes.ts";
 import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { createResourceStore } from "../../src/resources/resource-store.ts";
+import { createResourceStore } from "../../src/resources/tenant-resource-store.ts";
 import { COPY_LIFETIME_MS } from "../../src/resources/garbage.ts";
 import { GARBAGE_GRACE_MS } from "../../src/tenants/object/body-garbage.ts";
 import { bodyKey } from "../../src/resources/resource-row.ts";

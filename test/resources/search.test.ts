@@ -3,7 +3,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { ResourceStore } from "../../src/handlers/resource-store.ts";
-import { createResourceStore } from "../../src/resources/resource-store.ts";
+import { createResourceStore } from "../../src/resources/tenant-resource-store.ts";
 import { contentStore, type ContentRpc } from "../../src/resources/content-store.ts";
 import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { freshTenant } from "../support/workerd/tenant.ts";

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { ViewRequestHandlers } from "../../src/catalog/view-request-handlers.ts";
 import { defineResource } from "../../src/handlers/resource.ts";
 import type { ResourceStore } from "../../src/handlers/resource-store.ts";
-import { createResourceStore } from "../../src/resources/resource-store.ts";
+import { createResourceStore } from "../../src/resources/tenant-resource-store.ts";
 import { contentStore } from "../../src/resources/content-store.ts";
 import { createViewStore } from "../../src/resources/view-store.ts";
 import { createView } from "../../src/catalog/view.ts";

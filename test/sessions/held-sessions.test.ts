@@ -171,7 +171,7 @@ describe("a holder", () => {
     expect((await storedIn(session)).alarm).toBeLessThan(Date.now() + 11 * MINUTE);
     const back = await holderOf(session);
     await runDurableObjectAlarm(session);
-    expect(await session.sseState()).toEqual({ negotiated: AGREED, calls: [] });
+    expect(await session.sseState()).toEqual({ negotiation: AGREED, calls: [] });
     await leave(session, back);
     await runInDurableObject(session, (_instance, { storage }) => {
       storage.kv.put("detachedUntil", Date.now());
@@ -184,7 +184,7 @@ describe("a holder", () => {
     const session = freshSession();
     const holder = await holderOf(session);
     await leave(session, holder);
-    expect(await session.sseState()).toEqual({ negotiated: null, calls: [] });
+    expect(await session.sseState()).toEqual({ negotiation: null, calls: [] });
     expect(await storedIn(session)).toEqual(NOTHING);
   });
 
@@ -248,10 +248,10 @@ describe("a client that does not say where it was", () => {
 describe("what was agreed", () => {
   it("is known to the next holder, across an eviction", async () => {
     const session = freshSession();
-    expect(await session.sseState()).toEqual({ negotiated: null, calls: [] });
+    expect(await session.sseState()).toEqual({ negotiation: null, calls: [] });
     await session.saveNegotiation(AGREED, later());
     await evictDurableObject(session);
-    expect((await session.sseState()).negotiated).toBe(AGREED);
+    expect((await session.sseState()).negotiation).toBe(AGREED);
   });
 
   it("ends, when it is agreed anew, what an earlier client of the same name had begun", async () => {
@@ -263,7 +263,7 @@ describe("what was agreed", () => {
     const [viewer, runner] = [await viewerOf(session, "open", 1), await runnerOf(session, "open", "3")];
     await session.saveNegotiation('{"revision":"2025-03-26"}', later());
     expect([await viewer.next(), await runner.next()]).toEqual([{ over: true }, { cancel: true }]);
-    expect(await session.sseState()).toEqual({ negotiated: '{"revision":"2025-03-26"}', calls: [] });
+    expect(await session.sseState()).toEqual({ negotiation: '{"revision":"2025-03-26"}', calls: [] });
     expect(await session.answer("q", "{}")).toBe("unknown");
     for (const table of ["calls", "events", "questions", "cancelled_requests"]) {
       expect(await rowsIn(session, `SELECT 1 FROM ${table}`)).toEqual([]);

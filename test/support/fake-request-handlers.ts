@@ -1,5 +1,5 @@
-// An in-memory `Backend` and the calls that tests send to it: definitions and answers as the test gives them, and a
-// record of what was asked.
+// `RequestHandlers` in memory and the requests that tests send to them: definitions and answers as the test gives them,
+// and a record of the calls.
 
 import type {
   RequestHandlers,
@@ -28,7 +28,7 @@ import type { LogLevel } from "../../src/protocol/meta.ts";
 
 export const REVISIONS = Object.keys(REVISION_FEATURES) as ProtocolVersion[];
 
-/** What the fake was asked, in order: the method of the port and its arguments without the call. */
+/** A call of the fake: the method and its arguments without the request. */
 export type RecordedCall = readonly [method: string, ...rest: readonly unknown[]];
 
 export class FakeRequestHandlers implements RequestHandlers {
@@ -48,11 +48,11 @@ export class FakeRequestHandlers implements RequestHandlers {
   readonly onRead: () => CallOutcome = () => failure("internal");
   readonly onComplete: () => readonly string[] | Failure = () => failure("internal");
 
-  constructor(given: Partial<Omit<FakeRequestHandlers, "asked" | "definitions">> = {}) {
-    Object.assign(this, given);
+  constructor(members: Partial<Omit<FakeRequestHandlers, "requests" | "definitions">> = {}) {
+    Object.assign(this, members);
   }
 
-  /** One view for as long as there is this backend. */
+  /** One view for as long as these handlers exist. */
   get definitions(): Definitions {
     return this;
   }

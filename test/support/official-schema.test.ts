@@ -156,7 +156,7 @@ function casesOf(revision: string): Case[] {
 const judge = ({ revision, direction, method }: Case, message: Json) =>
   officialViolations(revision, message, { direction, method });
 
-/** Whether the specific definition, not only the envelope, refuses the case with another payload. */
+/** Whether the specific definition, not only JSON-RPC, refuses the case with another payload. */
 function refuses(sample: Case, payload: unknown): boolean {
   const kind = sample.part === "result" ? "result" : "id" in sample.message ? "request" : "notification";
   const found = judge(sample, { ...sample.message, [sample.part]: payload });
@@ -199,7 +199,7 @@ describe.each(OFFICIAL_REVISIONS)("%s", (revision) => {
     },
   );
 
-  it("refuses broken envelopes", () => {
+  it("refuses messages that are no JSON-RPC", () => {
     const good = { jsonrpc: "2.0", id: 1, method: "tools/list" };
     for (const message of [null, "x", {}]) expect(officialViolations(revision, message)).toHaveLength(1);
     const bad: unknown[] = [
@@ -318,9 +318,9 @@ describe("batches", () => {
       "[1] tools/list result: must have required property 'tools'",
     ]);
     expect(officialViolations("2025-03-26", [call, answer])).toEqual([
-      "envelope: a batch holds calls or responses, not both",
+      "JSON-RPC: a batch holds calls or responses, not both",
     ]);
-    expect(officialViolations("2025-03-26", [[call]])).toContain("envelope: a batch holds no batch");
+    expect(officialViolations("2025-03-26", [[call]])).toContain("JSON-RPC: a batch holds no batch");
   });
 });
 

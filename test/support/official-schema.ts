@@ -285,23 +285,23 @@ function resultDefinition(oracle: Oracle, request: string): string {
 const describeAll = (label: string, violations: Violation[]) =>
   violations.map(({ path, text }) => `${label}: ${path === "" ? "" : `${path} `}${text}`);
 
-/** The specific definition's violations, then those of the envelope that it did not already report. */
-function merge(specific: { label: string; base: string; found: Violation[] }, envelope: Violation[]): string[] {
+/** The specific definition's violations, then those of JSON-RPC that it did not already report. */
+function merge(specific: { label: string; base: string; found: Violation[] }, rpcViolations: Violation[]): string[] {
   const key = ({ path, text }: Violation, base = "") => `${base}${path} ${text}`;
   const told = new Set(specific.found.map((violation) => key(violation, specific.base)));
-  const fresh = envelope.filter((violation) => !told.has(key(violation)));
-  return [...describeAll(specific.label, specific.found), ...describeAll("envelope", fresh)];
+  const fresh = rpcViolations.filter((violation) => !told.has(key(violation)));
+  return [...describeAll(specific.label, specific.found), ...describeAll("JSON-RPC", fresh)];
 }
 
 function judgeCall(revision: string, message: Record<string, unknown>, context?: MessageContext): string[] {
   const oracle = oracleFor(revision);
   const method = String(message["method"]);
   const kind = "id" in message ? "request" : "notification";
-  const envelope = oracle.check(kind === "request" ? "JSONRPCRequest" : "JSONRPCNotification", message);
+  const rpcViolations = oracle.check(kind === "request" ? "JSONRPCRequest" : "JSONRPCNotification", message);
   const senders: Sender[] = context ? [context.direction] : ["client", "server"];
   const name = senders.map((sender) => oracle.methods[sender][`${kind}s`].get(method)).find(Boolean);
   const found = name ? oracle.check(name, message) : [];
-  const problems = merge({ label: `${method} ${kind}`, base: "", found }, envelope);
+  const problems = merge({ label: `${method} ${kind}`, base: "", found }, rpcViolations);
   if (!name && context)
     problems.push(`${method} ${kind}: ${revision} knows no such ${kind} from a ${context.direction}`);
   return problems;
@@ -321,16 +321,16 @@ function checkResult(oracle: Oracle, request: string, result: unknown): Violatio
 
 function judgeResult(revision: string, message: Record<string, unknown>, context?: MessageContext): string[] {
   const oracle = oracleFor(revision);
-  const envelopeName = oracle.has("JSONRPCResultResponse") ? "JSONRPCResultResponse" : "JSONRPCResponse";
-  const envelope = oracle.check(envelopeName, message);
-  if (context?.method === undefined) return describeAll("envelope", envelope);
+  const definition = oracle.has("JSONRPCResultResponse") ? "JSONRPCResultResponse" : "JSONRPCResponse";
+  const rpcViolations = oracle.check(definition, message);
+  if (context?.method === undefined) return describeAll("JSON-RPC", rpcViolations);
   const asker: Sender = context.direction === "server" ? "client" : "server";
   const label = `${context.method} result`;
   const request = oracle.methods[asker].requests.get(context.method);
   const found = request
     ? checkResult(oracle, request, message["result"])
     : [{ path: "", text: `${revision} knows no such request from a ${asker}` }];
-  return merge({ label, base: "/result", found }, envelope);
+  return merge({ label, base: "/result", found }, rpcViolations);
 }
 
 const FORBIDDEN_2026 = "is a code that 2026-07-28 forbids";
@@ -342,38 +342,41 @@ function judgeError(revision: string, message: Record<string, unknown>, context?
   // JSON-RPC answers a message whose id it could not read with `id: null`. The schemas of era 2025 leave that out, though
   // their HTTP transport needs it for parse errors; it is the only thing loosened here. Era 2026 leaves the id away.
   const judged = !is2026 && message["id"] === null ? { ...message, id: 0 } : message;
-  const envelope = oracle.check(oracle.has("JSONRPCErrorResponse") ? "JSONRPCErrorResponse" : "JSONRPCError", judged);
+  const rpcViolations = oracle.check(
+    oracle.has("JSONRPCErrorResponse") ? "JSONRPCErrorResponse" : "JSONRPCError",
+    judged,
+  );
   const code = valueAt(message, "error", "code");
   const name = typeof code === "number" ? oracle.errors.get(code) : undefined;
   const found = name ? oracle.check(name, judged) : [];
   if (is2026 && typeof code === "number" && isForbidden2026(code))
     found.push({ path: "/error/code", text: `${code} ${FORBIDDEN_2026}` });
-  return merge({ label: `${context?.method ?? "unattributed"} error`, base: "", found }, envelope);
+  return merge({ label: `${context?.method ?? "unattributed"} error`, base: "", found }, rpcViolations);
 }
 
 function judgeBatch(revision: string, batch: unknown[], context?: MessageContext): string[] {
-  if (!oracleFor(revision).batches) return [`envelope: ${revision} has no batches`];
+  if (!oracleFor(revision).batches) return [`JSON-RPC: ${revision} has no batches`];
   const answers = batch.map((item) => isRecord(item) && !("method" in item));
-  const mixed = new Set(answers).size > 1 ? ["envelope: a batch holds calls or responses, not both"] : [];
+  const mixed = new Set(answers).size > 1 ? ["JSON-RPC: a batch holds calls or responses, not both"] : [];
   const found = batch.flatMap((item, at) =>
     officialViolations(revision, item, context).map((text) => `[${at}] ${text}`),
   );
-  const nested = batch.some((item) => Array.isArray(item)) ? ["envelope: a batch holds no batch"] : [];
+  const nested = batch.some((item) => Array.isArray(item)) ? ["JSON-RPC: a batch holds no batch"] : [];
   return [...mixed, ...nested, ...found];
 }
 
 /**
  * What the official schema of `revision` has against `message`; empty when valid. Without a context, a method unknown to
- * the revision is judged by its envelope only. In a batch the context holds for every response, so judge the responses
+ * the revision is judged as JSON-RPC only. In a batch the context holds for every response, so judge the responses
  * of a batch one by one when they answer different methods.
  */
 export function officialViolations(revision: string, message: unknown, context?: MessageContext): string[] {
   oracleFor(revision);
   if (Array.isArray(message)) return judgeBatch(revision, message, context);
-  if (!isRecord(message)) return ["envelope: must be object"];
+  if (!isRecord(message)) return ["JSON-RPC: must be object"];
   const kinds = ["method", "result", "error"].filter((key) => key in message);
   if (kinds.length !== 1)
-    return [`envelope: must have one of method, result, error, but has ${kinds.join(" and ") || "none"}`];
+    return [`JSON-RPC: must have one of method, result, error, but has ${kinds.join(" and ") || "none"}`];
   if (kinds[0] === "method") return judgeCall(revision, message, context);
   return kinds[0] === "result" ? judgeResult(revision, message, context) : judgeError(revision, message, context);
 }

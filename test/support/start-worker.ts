@@ -5,20 +5,11 @@ import { readdir, readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { build } from "esbuild";
 import { convertV4MiniflareOptions, Miniflare, NoOpLog } from "miniflare";
+import { OBJECT_CLASSES } from "../../src/tenants/directory/object-classes.ts";
 import { oncePerRun } from "./once-per-run.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const CONFIG = join(ROOT, "test/fixtures/wrangler.toml");
-
-export const OBJECTS = [
-  "TenantObject",
-  "ContentObject",
-  "SessionObject",
-  "HubObject",
-  "DirectoryObject",
-  "PlatformObject",
-  "UpstreamObject",
-] as const;
 
 export interface WorkerModule {
   readonly type: "ESModule" | "Text";
@@ -87,9 +78,9 @@ export interface OneWorker {
 export interface StartOptions {
   readonly vars?: Readonly<Record<string, string>>;
   /** The KV namespace that it does not get, and classes that its configuration forgets. */
-  readonly without?: readonly string[];
+  readonly missingBindings?: readonly string[];
   /** Classes that no migration gave SQLite. */
-  readonly unmigrated?: readonly string[];
+  readonly classesWithoutSqlite?: readonly string[];
   /** Compatibility flags that the fixture needs, and the product does not. */
   readonly flags?: readonly string[];
   /** With a D1 database, which is `DB`. */
@@ -124,8 +115,8 @@ export async function startWorker(
   modules: WorkerModule[],
   {
     vars = {},
-    without = [],
-    unmigrated = [],
+    missingBindings = [],
+    classesWithoutSqlite = [],
     flags = [],
     hasDatabase = false,
     inspected = false,
@@ -133,7 +124,7 @@ export async function startWorker(
     storage,
   }: StartOptions = {},
 ): Promise<OneWorker> {
-  const objects = OBJECTS.filter((name) => !without.includes(name));
+  const objects = OBJECT_CLASSES.filter((name) => !missingBindings.includes(name));
   let log = "";
   if (heap !== undefined) process.env[V8_FLAGS] = `--max-heap-size=${heap}`;
   const miniflare = new Miniflare(
@@ -154,11 +145,11 @@ export async function startWorker(
           compatibilityDate: compatibilityDate(),
           compatibilityFlags: [...flags],
           bindings: { ...vars },
-          kvNamespaces: ["BODIES"].filter((name) => !without.includes(name)),
+          kvNamespaces: ["BODIES"].filter((name) => !missingBindings.includes(name)),
           d1Databases: hasDatabase ? ["DB"] : [],
           additionalUnboundDurableObjects: objects.map((className) => ({
             className,
-            useSQLite: !unmigrated.includes(className),
+            useSQLite: !classesWithoutSqlite.includes(className),
           })),
           unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
         },

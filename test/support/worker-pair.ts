@@ -4,7 +4,8 @@
 import { convertV4MiniflareOptions, Miniflare, NoOpLog } from "miniflare";
 import type { Json } from "./mcp-client.ts";
 import { waitForRollout } from "./rollout.ts";
-import { bundleWorker, compatibilityDate, OBJECTS } from "./start-worker.ts";
+import { OBJECT_CLASSES } from "../../src/tenants/directory/object-classes.ts";
+import { bundleWorker, compatibilityDate } from "./start-worker.ts";
 
 export const ADMIN_TOKEN = "admin-token-of-two-workers-0123456789";
 const NAMES = ["one", "two"] as const;
@@ -164,7 +165,9 @@ export async function startWorkerPair(
 /** Bound by name: those of the second are the first's. */
 function objectsOf(name: (typeof NAMES)[number]) {
   const elsewhere = name === "one" ? {} : { scriptName: "one" };
-  return Object.fromEntries(OBJECTS.map((className) => [className, { className, useSQLite: true, ...elsewhere }]));
+  return Object.fromEntries(
+    OBJECT_CLASSES.map((className) => [className, { className, useSQLite: true, ...elsewhere }]),
+  );
 }
 
 async function evict(miniflare: Miniflare, { tenant, webSockets = "close" }: Evicted): Promise<void> {
@@ -172,7 +175,7 @@ async function evict(miniflare: Miniflare, { tenant, webSockets = "close" }: Evi
     await evictOne(miniflare, "TenantObject", { name: tenant, webSockets });
     return;
   }
-  for (const className of OBJECTS) {
+  for (const className of OBJECT_CLASSES) {
     const ids = await miniflare.listDurableObjectIds(className, "one");
     await Promise.all(ids.map((id) => evictOne(miniflare, className, { id, webSockets })));
   }

@@ -86,10 +86,10 @@ async function anonymous(target: Target, issuer: Issuer): Promise<Row> {
     held("what has the other's name", await target.tool(tenant, OPEN, {}, { profile: "renamed", revision }));
     held("a prompt", await target.call(tenant, "prompts/get", { name: "secret" }, { revision }));
     held("a resource", await target.call(tenant, "resources/read", { uri: "note://secret" }, { revision }));
-    const wrapped = written("tools/call", { name: CLOSED }, { revision });
+    const message = written("tools/call", { name: CLOSED }, { revision });
     for (const server_id of ["code", "stored", "", tenant]) {
-      const body = JSON.stringify({ server_id, ...(JSON.parse(wrapped.body) as Json) });
-      const init = { method: "POST", headers: wrapped.headers, body };
+      const body = JSON.stringify({ server_id, ...(JSON.parse(message.body) as Json) });
+      const init = { method: "POST", headers: message.headers, body };
       held(`/gateway at "${server_id}"`, await target.send(`/gateway/${tenant}`, init));
     }
     tried += 9;

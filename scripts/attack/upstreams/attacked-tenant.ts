@@ -68,18 +68,23 @@ export async function inWaves<T>(tries: readonly T[], attempt: (one: T) => Promi
 
 export type Message = readonly [method: string, params: Json];
 
-export interface Wrapped extends CallOptions {
+export interface EnvelopeOptions extends CallOptions {
   /** In place of a text, to see what is made of it; undefined: it is left out. */
   readonly server?: unknown;
 }
 
 /** The same at /gateway, where a message names its upstream. */
-export function wrapped(target: Target, tenant: string, message: Message, options: Wrapped = {}): Promise<Answer> {
-  const { path, headers, body } = writtenWrapped(tenant, message, options);
+export function sendEnvelope(
+  target: Target,
+  tenant: string,
+  message: Message,
+  options: EnvelopeOptions = {},
+): Promise<Answer> {
+  const { path, headers, body } = writeEnvelope(tenant, message, options);
   return target.send(path, { method: "POST", headers, body });
 }
 
-export function writtenWrapped(tenant: string, [method, params]: Message, options: Wrapped) {
+export function writeEnvelope(tenant: string, [method, params]: Message, options: EnvelopeOptions) {
   const { server, profile, ...others } = options;
   const { headers, body } = written(method, params, others);
   const whole = { ...(JSON.parse(body) as Json), ...(server === undefined ? {} : { server_id: server }) };

@@ -3,7 +3,7 @@
 
 import { rowOf, type Row } from "../report.ts";
 import { REVISIONS, type Answer, type Json, type Target } from "../target.ts";
-import { pathOf, SECRET, tenantWith, wrapped } from "./attacked-tenant.ts";
+import { pathOf, SECRET, tenantWith, sendEnvelope } from "./attacked-tenant.ts";
 import { eraOf, eventOf, type UpstreamRequest, type Behaviour, type HostileUpstreams } from "./hostile-upstream.ts";
 
 const STREAM = "text/event-stream";
@@ -90,7 +90,10 @@ export async function echoedSecrets(target: Target, hostile: HostileUpstreams): 
         for (const [method, params] of requests("up__"))
           look(await target.call(tenant, method, params, options), method);
         for (const [method, params] of requests(""))
-          look(await wrapped(target, tenant, [method, params], { ...options, server: "up" }), `/gateway ${method}`);
+          look(
+            await sendEnvelope(target, tenant, [method, params], { ...options, server: "up" }),
+            `/gateway ${method}`,
+          );
       }
       for (const path of ["", "/test", "/refresh?wait=1", "/pending"]) {
         const method = path.startsWith("/t") || path.startsWith("/r") ? "POST" : "GET";

@@ -6,7 +6,7 @@ import { deflateRawSync, gzipSync } from "node:zlib";
 import { rowOf, type Attack, type Row } from "../report.ts";
 import { REVISIONS, type Answer, type Json, type Revision, type Target } from "../target.ts";
 import { Draw } from "./draw.ts";
-import { inWaves, namesOf, neighbourFaults, readWell, tenantWith, wrapped } from "./attacked-tenant.ts";
+import { inWaves, namesOf, neighbourFaults, readWell, tenantWith, sendEnvelope } from "./attacked-tenant.ts";
 import {
   endlessly,
   eraOf,
@@ -111,7 +111,7 @@ async function withoutAnEnd(target: Target, hostile: HostileUpstreams, draw: Dra
     const options = { revision: client };
     const ask = () => [
       target.tool(tenant, "up__go", { at: "mcp" }, options),
-      wrapped(target, tenant, ["tools/call", { name: "go", arguments: {} }], { ...options, server: "up" }),
+      sendEnvelope(target, tenant, ["tools/call", { name: "go", arguments: {} }], { ...options, server: "up" }),
     ];
     const question = ask();
     gaveWay.push(...(await neighbourFaults(target, tenant, options)).map((fault) => `${by}: ${fault}`));

@@ -9,7 +9,7 @@ import { rowOf, type Attack, type Row } from "../report.ts";
 import { didIt, textOf, type Json, type Target } from "../target.ts";
 import { Draw } from "./draw.ts";
 import { echoedSecrets } from "./echoed-secrets.ts";
-import { namesOf, neighbourFaults, pathOf, readWell, tenantWith, wrapped } from "./attacked-tenant.ts";
+import { namesOf, neighbourFaults, pathOf, readWell, tenantWith, sendEnvelope } from "./attacked-tenant.ts";
 import { GO, HostileUpstreams, textResult, type Behaviour } from "./hostile-upstream.ts";
 import { unapproved } from "./unapproved.ts";
 
@@ -75,7 +75,7 @@ async function names(target: Target, hostile: HostileUpstreams): Promise<Row> {
     if (text.includes("hostile")) gaveWay.push(`${JSON.stringify(name)} is its own`);
   }
   for (const server of ["left", "right"]) {
-    const answer = await wrapped(target, tenant, ["tools/call", { name: "ok", arguments: {} }], { server });
+    const answer = await sendEnvelope(target, tenant, ["tools/call", { name: "ok", arguments: {} }], { server });
     if (textOf(answer) !== server) gaveWay.push(`/gateway ok of ${server}: ${answer.text.slice(0, 80)}`);
   }
   const prompt = await target.call(tenant, "prompts/get", { name: "summarize_notes" });

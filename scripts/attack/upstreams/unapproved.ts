@@ -4,7 +4,7 @@
 import { rowOf, type Row } from "../report.ts";
 import type { Json, Target } from "../target.ts";
 import type { Draw } from "./draw.ts";
-import { pathOf, readWell, tenantWith, wrapped } from "./attacked-tenant.ts";
+import { pathOf, readWell, tenantWith, sendEnvelope } from "./attacked-tenant.ts";
 import { GO, textResult, type Behaviour, type HostileUpstreams } from "./hostile-upstream.ts";
 
 export async function unapproved(target: Target, hostile: HostileUpstreams, draw: Draw): Promise<Row> {
@@ -51,7 +51,7 @@ export async function unapproved(target: Target, hostile: HostileUpstreams, draw
   await readWell(target, tenant, "up");
   for (const server of [undefined, "up"]) {
     const listing = server
-      ? wrapped(target, tenant, ["tools/list", {}], { server })
+      ? sendEnvelope(target, tenant, ["tools/list", {}], { server })
       : target.call(tenant, "tools/list");
     const { text } = await listing;
     if (text.includes("Changed.") || !text.includes("First.")) gaveWay.push("a change is listed that nobody approved");
@@ -79,7 +79,7 @@ function usesOf() {
     { what: `/mcp ${method}`, send: (target, tenant) => target.call(tenant, method, here) },
     {
       what: `/gateway ${method}`,
-      send: (target, tenant) => wrapped(target, tenant, [method, there], { server: "up" }),
+      send: (target, tenant) => sendEnvelope(target, tenant, [method, there], { server: "up" }),
     },
   ]);
   const more: readonly Use[] = [
@@ -87,7 +87,7 @@ function usesOf() {
     { what: "its own name", send: (target, tenant) => target.tool(tenant, "go", {}) },
     {
       what: "/gateway by the listed name",
-      send: (target, tenant) => wrapped(target, tenant, ["tools/call", { name: "up__go" }], { server: "up" }),
+      send: (target, tenant) => sendEnvelope(target, tenant, ["tools/call", { name: "up__go" }], { server: "up" }),
     },
   ];
   return [...both, ...more];

@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { residentOf } from "../memory.ts";
 import { rowOf, type Attack, type Row } from "../report.ts";
 import { REVISIONS, type Target } from "../target.ts";
-import { neighbourFaults, tenantWith, wrapped } from "./attacked-tenant.ts";
+import { neighbourFaults, tenantWith, sendEnvelope } from "./attacked-tenant.ts";
 import { denseAnswers, keptHellos, longCursors, saidOften } from "./stored-answers.ts";
 import { eraOf, HostileUpstreams, type Behaviour } from "./hostile-upstream.ts";
 
@@ -69,7 +69,7 @@ async function stalled(target: Target, hostile: HostileUpstreams, { what, type, 
     const tenant = tenants[at % TENANTS] ?? "";
     const { status, json, text, ms } = await (at % 8 < 4
       ? target.tool(tenant, "up__go", {})
-      : wrapped(target, tenant, ["tools/call", { name: "go", arguments: {} }], { server: "up" }));
+      : sendEnvelope(target, tenant, ["tools/call", { name: "go", arguments: {} }], { server: "up" }));
     waiting.delete(at);
     slowest = Math.max(slowest, ms);
     if (json.error === undefined || status >= 600) gaveWay.push(`a call ended with ${status} ${text.slice(0, 80)}`);

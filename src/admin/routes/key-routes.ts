@@ -3,14 +3,14 @@
 
 import { createKey } from "../../auth/api-key.ts";
 import { keyPrincipalId } from "../../auth/principal.ts";
-import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
-import { resolveLimits } from "../../limits/limit-definitions.ts";
-import type { KeyRecord } from "../../tenants/object/policy-records.ts";
+import { mergeDocuments } from "../../tenants/document/tenant-document.ts";
+import type { KeyRecord, TenantRecord } from "../../tenants/object/policy-records.ts";
 import type { NewApiKey, RotateKey, Infer } from "../contract.ts";
 import { confirmWithdrawal, deadlineFrom, isoTime, waitForLeases } from "../services/propagation.ts";
 import { paginateRows, parsePosition } from "../page.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { defineRoutes, type AdminContext, type RouteResponse } from "../route.ts";
+import { effectiveLimitsOf } from "../services/limit-rules.ts";
 import { requireKey, requireTenant, requireTenantRecord, type TenantHandle } from "../services/tenant-handle.ts";
 import type { KeyParams } from "../endpoints/access-endpoints.ts";
 import { KEY_ENDPOINTS } from "../endpoints/access-endpoints.ts";
@@ -28,7 +28,9 @@ export const keyRoutes = defineRoutes(KEY_ENDPOINTS, {
   },
   "POST /tenants/{id}/keys": async (context) => {
     const handle = await requireTenant(context, context.params.id);
-    const maxKeys = await checkNewKey(context, handle, context.body);
+    const record = await requireTenantRecord(handle);
+    checkNewKey(handle, record, context.body);
+    const { keys: maxKeys } = effectiveLimitsOf(context, handle, record);
     const { name, scopes = null, profile = null, expires } = context.body;
     const { id, token, hash } = await createKey();
     const expiresAt = expires === undefined ? null : Date.parse(expires);
@@ -64,7 +66,7 @@ async function rotateKey(
 ): Promise<RouteResponse> {
   const handle = await requireTenant(context, id);
   const { token, ...newKey } = await createKey();
-  const maxKeys = keyLimitOf(context, await mergedDocumentOf(handle));
+  const { keys: maxKeys } = effectiveLimitsOf(context, handle, await requireTenantRecord(handle));
   const rotation = { old: key, key: newKey, overlapMs: overlapSeconds * 1000, maxKeys };
   const result = await handle.policy.rotateKey({ ...rotation, minAgeMs }, context.caller);
   if (result.state === "absent") throw notFound(`key ${key}`);
@@ -85,22 +87,13 @@ function keyLimitReached(rule: string): ProblemError {
   return new ProblemError("conflict", { errors: [{ field: "limits.keys", rule }] });
 }
 
-async function mergedDocumentOf(handle: TenantHandle): Promise<TenantDocument> {
-  const { effective } = await requireTenantRecord(handle);
-  return mergeDocuments([handle.tenant.base, effective]);
-}
-
-function keyLimitOf({ options }: AdminContext, { limits }: TenantDocument): number {
-  return resolveLimits(options.catalog.limits, limits).keys;
-}
-
-/** Rejects invalid scopes, profiles and times. Returns the most keys that the tenant may have. */
-async function checkNewKey(
-  context: AdminContext,
-  handle: TenantHandle,
+/** Rejects invalid scopes, profiles and times. */
+function checkNewKey(
+  { tenant }: TenantHandle,
+  { effective }: TenantRecord,
   { scopes, profile, expires }: Infer<typeof NewApiKey>,
-): Promise<number> {
-  const document = await mergedDocumentOf(handle);
+): void {
+  const document = mergeDocuments([tenant.base, effective]);
   const unknown = (scopes ?? []).filter((name) => !Object.hasOwn(document.scopes ?? {}, name));
   const errors = unknown.map((name) => [`scopes.${scopes?.indexOf(name)}`, `there is no scope ${name}`] as const);
   if (errors.length > 0) throw invalidFields(...errors);
@@ -108,7 +101,6 @@ async function checkNewKey(
     throw invalidFields(["profile", `there is no profile ${profile}`]);
   }
   if (expires !== undefined && Date.parse(expires) <= Date.now()) throw invalidFields(["expires", "lies in the past"]);
-  return keyLimitOf(context, document);
 }
 
 function toApiKey({ id, name, scopes, profile, created, expires, lastUsed, retires }: KeyRecord) {

@@ -1,17 +1,21 @@
 // Routes for a tenant's resources. Conditional headers keep two editors from overwriting each other.
 
-import { resolveLimits } from "../../limits/limit-definitions.ts";
 import { etagOf, bodyKey, type ResourceRow } from "../../resources/resource-row.ts";
-import { MAX_RESOURCE_BYTES, createResourceStore, digestOf, storageFullText } from "../../resources/resource-store.ts";
+import {
+  MAX_RESOURCE_BYTES,
+  createResourceStore,
+  digestOf,
+  storageFullText,
+} from "../../resources/tenant-resource-store.ts";
 import { storeBody, type StoreResult } from "../../resources/bodies.ts";
-import { mergeDocuments, type Limits } from "../../tenants/document/tenant-document.ts";
+import type { Limits } from "../../tenants/document/tenant-document.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import type { ResourceShape, Infer } from "../contract.ts";
 import { preconditionFailed, ifAbsentOf, ifMatchOf, matchesIfNoneMatch, quoteEtag } from "../etag.ts";
 import { paginateRows, parsePosition } from "../page.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { defineRoutes, type AdminEnv, type RouteResponse, type AdminContext } from "../route.ts";
-
+import { effectiveLimitsOf } from "../services/limit-rules.ts";
 import { requireTenant, requireTenantRecord, type TenantHandle } from "../services/tenant-handle.ts";
 import { isBinary, mediaTypeOf, readUpload } from "../upload.ts";
 import type { PutQuery } from "../endpoints/resource-endpoints.ts";
@@ -108,8 +112,7 @@ async function putResource(
 ): Promise<RouteResponse> {
   const { request, env } = context;
   const [ifMatch, ifAbsent, mimeType] = [ifMatchOf(request), ifAbsentOf(request), mediaTypeOf(request)];
-  const { effective } = await requireTenantRecord(handle);
-  const limits = resolveLimits(context.options.catalog.limits, mergeDocuments([handle.tenant.base, effective]).limits);
+  const limits = effectiveLimitsOf(context, handle, await requireTenantRecord(handle));
   const uri = normalizeUri(query.uri);
   // Check the condition before reading the body.
   if (ifMatch !== null || ifAbsent) await checkPreconditions(handle, uri, { ifMatch, ifAbsent });

@@ -28,7 +28,7 @@ export const secretRoutes = defineRoutes(SECRET_ENDPOINTS, {
     await requireTenantRecord(handle);
     const sealed = await sealSecret(await requireSecretsRing(context.env), id, name, context.body.value);
     const result = await handle.policy.setSecret(name, sealed, context.caller);
-    if (result === "full") {
+    if (result.state === "full") {
       throw new ProblemError("conflict", { detail: `The tenant ${id} has its ${MAX_SECRETS} secrets` });
     }
     if (result.state !== "written") throw notFound(`tenant ${id}`);

@@ -10,7 +10,7 @@ import {
 import type { TenantRecord } from "../../tenants/object/policy-records.ts";
 import { findDeprecatedNames, type CatalogNames } from "../../tenants/document/deprecation.ts";
 import { configErrors, unknownConfigMembers } from "../../handlers/check-config.ts";
-import type { Bindings } from "../../deployment/deployment.ts";
+import type { UntypedEnv } from "../../deployment/deployment.ts";
 import { checkByFeatures } from "../../deployment/check-deployment.ts";
 import { createRpcClient } from "../../tenants/object/store.ts";
 import { baseStore, type ResolvedBases } from "../platform/base-store.ts";
@@ -226,7 +226,7 @@ export async function resolveDocument(
   const effective = mergeDocuments([...bases, own]);
   const merged = mergeDocuments([handle.tenant.base, effective]);
   const { features = [] } = context.options;
-  const featureErrors = checkByFeatures(features, merged, context.env as unknown as Bindings);
+  const featureErrors = checkByFeatures(features, merged, context.env as unknown as UntypedEnv);
   const loopErrors = upstreamLoopErrors(context, handle.id, merged);
   const schemaErrors = configErrors(context.options.catalog, merged, {
     has: (tool) => names.tools.includes(tool),

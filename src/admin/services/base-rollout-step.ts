@@ -1,7 +1,7 @@
 // One step of a base rollout, in its own invocation. The outcome of each page is stored before the next page. A step
 // that is cut off runs again, so a tenant may be applied twice.
 
-import type { Bindings } from "../../deployment/deployment.ts";
+import type { UntypedEnv } from "../../deployment/deployment.ts";
 import { withTimeout } from "../../tenants/cache/with-timeout.ts";
 import type { BaseOutcome, BasePage } from "../platform/base-rollouts.ts";
 import { ProblemError } from "../problem.ts";
@@ -21,7 +21,7 @@ const APPLY_TIMEOUT_MS = 20_000;
  */
 export async function runBaseRolloutStep(
   optionsFor: (tenant: string) => AdminOptions,
-  bindings: Bindings,
+  bindings: UntypedEnv,
   payload: unknown,
 ): Promise<void> {
   const { rollout } = payload as { readonly rollout: number };

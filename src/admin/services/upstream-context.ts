@@ -1,7 +1,7 @@
 // How an operator's request reaches a tenant's upstreams. Needs the feature gateway().
 
 import { mergedDocument } from "../../catalog/tenant-catalog.ts";
-import type { Bindings, UpstreamContext, UpstreamOperations } from "../../deployment/deployment.ts";
+import type { UntypedEnv, UpstreamContext, UpstreamOperations } from "../../deployment/deployment.ts";
 import { policyStore } from "../../tenants/object/policy-store.ts";
 import { createRpcClient } from "../../tenants/object/store.ts";
 import { DEFAULT_PLACEMENT } from "../../tenants/directory/placement.ts";
@@ -30,7 +30,7 @@ export async function getUpstreamContext(context: AdminContext, handle: TenantHa
     document: mergedDocument(tenant, policyOf(record)),
     sectionHashes: new Map(record.sections),
     server: options.catalog.server,
-    env: env as unknown as Bindings,
+    env: env as unknown as UntypedEnv,
     stub,
     secret: (name) =>
       unsealSecret({ env, tenant: id, name }, () => createRpcClient(stub(), policyStore).sealedSecret(name)),

@@ -143,7 +143,7 @@ async function checkLists(endpoint: McpEndpoint, server: string, signal: AbortSi
     };
     const catalog = await readCatalog(
       { ...link, request: askAndCollect },
-      { id: "x", config: "", timeoutMs: TIMEOUT_MS, signal, describeFault: reasonOf },
+      { id: "x", configHash: "", timeoutMs: TIMEOUT_MS, signal, describeFault: reasonOf },
     );
     const tools = catalog.texts.tools.map((text) => JSON.parse(text) as JsonObject);
     return [

@@ -2,8 +2,8 @@
 // silently ignores one that is nearly right.
 
 import {
-  keyHeader,
-  keyHeaders,
+  bearerOf,
+  headersMember,
   isLoopbackUrl,
   prettyJson,
   shellWord,
@@ -21,12 +21,12 @@ function loginSteps({ access }: ClientEndpoint, login: string): string[] {
   return access.kind === "login" ? [login] : [];
 }
 
-/** `claude mcp add` and `gemini mcp add` differ in where they accept a header. */
+/** `--header` takes all words behind it, so it comes last. */
 const claudeCode: Recipe = {
   client: "claude-code",
   title: "Claude Code",
   snippet: (endpoint) => {
-    const bearer = keyHeader(endpoint);
+    const bearer = bearerOf(endpoint);
     const header = bearer === undefined ? [] : ["--header", `Authorization: ${bearer}`];
     return {
       language: "sh",
@@ -47,7 +47,7 @@ const gemini: Recipe = {
   snippet: (endpoint) => ({
     language: "json",
     file: "~/.gemini/settings.json",
-    text: prettyJson({ mcpServers: { [endpoint.name]: { httpUrl: endpoint.url, ...keyHeaders(endpoint) } } }),
+    text: prettyJson({ mcpServers: { [endpoint.name]: { httpUrl: endpoint.url, ...headersMember(endpoint) } } }),
     steps: [
       "Merge it into the file and start Gemini CLI again. A member called url instead would be the old transport.",
       ...loginSteps(endpoint, `In Gemini CLI, /mcp auth ${endpoint.name}: ${LOGIN_HINT}`),
@@ -64,7 +64,7 @@ const claudeDesktop: Recipe = {
   title: "Claude Desktop",
   snippet: (endpoint) => {
     const { name, url } = endpoint;
-    const bearer = keyHeader(endpoint);
+    const bearer = bearerOf(endpoint);
     if (bearer === undefined && url.startsWith("https:")) {
       const steps = [
         "Settings, Connectors, Add custom connector: paste this URL. It works on the web and on phones, too.",
@@ -117,7 +117,7 @@ const cursor: Recipe = {
   title: "Cursor",
   snippet: (endpoint) => {
     const { name, url } = endpoint;
-    const server = { url, ...keyHeaders(endpoint) };
+    const server = { url, ...headersMember(endpoint) };
     const config = encodeURIComponent(btoa(JSON.stringify(server)));
     return {
       language: "json",
@@ -138,7 +138,7 @@ const windsurf: Recipe = {
   snippet: (endpoint) => ({
     language: "json",
     file: "~/.codeium/windsurf/mcp_config.json",
-    text: prettyJson({ mcpServers: { [endpoint.name]: { serverUrl: endpoint.url, ...keyHeaders(endpoint) } } }),
+    text: prettyJson({ mcpServers: { [endpoint.name]: { serverUrl: endpoint.url, ...headersMember(endpoint) } } }),
     steps: ["Merge it into the file and refresh the MCP servers in Cascade.", ...loginSteps(endpoint, LOGIN_HINT)],
   }),
 };
@@ -149,7 +149,7 @@ const zed: Recipe = {
   snippet: (endpoint) => ({
     language: "json",
     file: "~/.config/zed/settings.json",
-    text: prettyJson({ context_servers: { [endpoint.name]: { url: endpoint.url, ...keyHeaders(endpoint) } } }),
+    text: prettyJson({ context_servers: { [endpoint.name]: { url: endpoint.url, ...headersMember(endpoint) } } }),
     steps: ["Merge it into the file; zed: open settings file opens it.", ...loginSteps(endpoint, LOGIN_HINT)],
   }),
 };
@@ -159,7 +159,7 @@ const codex: Recipe = {
   client: "codex",
   title: "Codex",
   snippet: (endpoint) => {
-    const bearer = keyHeader(endpoint);
+    const bearer = bearerOf(endpoint);
     const lines = [`[mcp_servers.${endpoint.name}]`, `url = ${JSON.stringify(endpoint.url)}`];
     if (bearer !== undefined) lines.push(`http_headers = { Authorization = ${JSON.stringify(bearer)} }`);
     return {
@@ -179,7 +179,7 @@ const goose: Recipe = {
   title: "goose",
   snippet: (endpoint) => {
     const { name, url } = endpoint;
-    const bearer = keyHeader(endpoint);
+    const bearer = bearerOf(endpoint);
     const lines = [
       "extensions:",
       `  ${JSON.stringify(name)}:`,

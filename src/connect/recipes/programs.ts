@@ -1,6 +1,6 @@
 // Starting points for programs and for the shell: a first request that lists the tools.
 
-import { keyHeader, KEY_VARIABLE, shellWord, type ClientEndpoint, type Recipe } from "./recipe.ts";
+import { bearerOf, KEY_VARIABLE, shellWord, type ClientEndpoint, type Recipe } from "./recipe.ts";
 
 const LIST_REQUEST = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
 /** A program cannot open a browser by itself, so a person must give it a token. */
@@ -19,7 +19,7 @@ const inspector: Recipe = {
   client: "inspector",
   title: "MCP Inspector",
   snippet: (endpoint) => {
-    const bearer = keyHeader(endpoint);
+    const bearer = bearerOf(endpoint);
     const header = bearer === undefined ? [] : ["--header", `Authorization: ${bearer}`];
     const words = ["--cli", endpoint.url, "--transport", "http", ...header, "--method", "tools/list"];
     return {
@@ -38,7 +38,7 @@ const curl: Recipe = {
   title: "curl",
   snippet: (endpoint) => {
     const { url, access } = endpoint;
-    const bearer = keyHeader(endpoint);
+    const bearer = bearerOf(endpoint);
     const lines = [`curl -sS ${shellWord(url)}`, "  -H 'Content-Type: application/json'"];
     if (access.kind === "login") lines.push(`  -H "Authorization: Bearer $${KEY_VARIABLE}"`);
     if (bearer !== undefined) lines.push(`  -H ${shellWord(`Authorization: ${bearer}`)}`);

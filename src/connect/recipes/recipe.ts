@@ -48,14 +48,14 @@ export function serverName(tenant: string, profile?: string): string {
   return profile === undefined ? tenant : `${tenant}_${profile}`;
 }
 
-/** The header of every request; undefined if none is needed, or if the client gets its token itself. */
-export function keyHeader({ access }: ClientEndpoint): string | undefined {
+/** The value of `Authorization`; undefined if none is needed, or if the client gets its token itself. */
+export function bearerOf({ access }: ClientEndpoint): string | undefined {
   return access.kind === "key" ? `Bearer ${access.key}` : undefined;
 }
 
-/** The header as a member of a configuration; empty if there is no header. */
-export function keyHeaders(endpoint: ClientEndpoint): { readonly headers?: Readonly<Record<string, string>> } {
-  const bearer = keyHeader(endpoint);
+/** The member `headers` of a configuration; no member if there is no header. */
+export function headersMember(endpoint: ClientEndpoint): { readonly headers?: Readonly<Record<string, string>> } {
+  const bearer = bearerOf(endpoint);
   return bearer === undefined ? {} : { headers: { Authorization: bearer } };
 }
 

@@ -1,4 +1,5 @@
-// The clients with recipes, in the order in which `tenantry connect` and the connect page show them.
+// The clients with recipes, in the order in which `tenantry connect`, the connect page and the table of docs/clients.md
+// show them.
 
 import { CONFIGURED_CLIENTS } from "./configured-clients.ts";
 import { PROGRAMS } from "./programs.ts";

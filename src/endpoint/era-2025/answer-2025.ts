@@ -108,12 +108,17 @@ export function createRequest2025(
 async function answerInitialize(authorized: AuthorizedRequest, message: RpcRequest): Promise<Response> {
   const initialized = initialize(message.params ?? {}, authorized.handlers);
   if (initialized.kind === "failure") return respondFailure("2025", message.id, initialized);
-  const { negotiated, capabilities, result } = initialized;
-  const { json } = encodeOutcome(message.id, { kind: "complete", result }, negotiated.revision, authorized.view.server);
+  const { negotiation, capabilities, result } = initialized;
+  const { json } = encodeOutcome(
+    message.id,
+    { kind: "complete", result },
+    negotiation.revision,
+    authorized.view.server,
+  );
   const owner = ownerOf(authorized);
   const response = respondAnswer({ json, status: 200 });
   const client = parseClientInfo(message.params?.clientInfo);
-  response.headers.set("mcp-session-id", await createSessionId(owner, negotiated, capabilities, { client }));
+  response.headers.set("mcp-session-id", await createSessionId(owner, negotiation, capabilities, { client }));
   return response;
 }
 
@@ -129,7 +134,7 @@ async function answerBatch(
 ): Promise<Response> {
   const revision = session?.revision ?? (version === null ? DEFAULT_REVISION : findRevision2025(version));
   if (!revision)
-    return respondFailure("2025", undefined, failure("invalidEnvelope", "Bad MCP-Protocol-Version header"));
+    return respondFailure("2025", undefined, failure("invalidMetadata", "Bad MCP-Protocol-Version header"));
   const { request, clientAddress } = authorized.context;
   const hasRequests = messages.some(({ kind }) => kind === "request");
   const stream = new RequestStream(request, "2025", streams && hasRequests);

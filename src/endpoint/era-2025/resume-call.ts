@@ -78,13 +78,13 @@ async function rejectStoredCall(
   { call, principal }: CallRecord,
   { object, key, attempt }: RunClaim,
 ): Promise<boolean> {
-  const answer = encodeFailure(call.id, reason, "2025");
+  const response = encodeFailure(call.id, reason, "2025");
   if (context?.telemetry || context?.deployment.onCallCompleted) {
     context.rejectedPrincipal = { ...ANONYMOUS, id: principal };
-    const host = await authorizeRequest(context);
-    if (!isFailure(host)) await reportCompleted({ requestScope: host, call: call as McpRequest, response: answer });
+    const requestScope = await authorizeRequest(context);
+    if (!isFailure(requestScope)) await reportCompleted({ requestScope, call: call as McpRequest, response });
   }
-  return withRetries(async () => object().finish(key, attempt, answer.json));
+  return withRetries(async () => object().finish(key, attempt, response.json));
 }
 
 interface RunClaim {
@@ -167,16 +167,16 @@ async function restoreContext(
 
 function restoreRequest(
   { sessionStubs }: AuthorizedRequest,
-  { profile, principal, revision, session, call }: CallRecord,
+  { profile, principal, revision: version, session, call }: CallRecord,
 ): McpRequest {
-  const dialect = REVISION_FEATURES[revision];
+  const revision = REVISION_FEATURES[version];
   return {
     ...call,
-    revision: dialect,
+    revision,
     capabilities: session.capabilities,
     progressToken: progressTokenOf(call.params),
     logLevel: undefined,
-    session: sessionStubs.sessionPort({ ...session, revision: dialect, profile, principal }),
+    session: sessionStubs.sessionPort({ ...session, revision, profile, principal }),
     sink: new CallOutput(NULL_CHANNEL, "2025"),
     header: () => null,
     now: Date.now,

@@ -226,12 +226,12 @@ export class SseConnection {
   async #initialize(authorized: AuthorizedRequest, { id, params }: RpcRequest): Promise<void> {
     const initialized = initialize(params ?? {}, authorized.handlers);
     if (initialized.kind === "failure") return this.#sendFailure(id, initialized);
-    const { negotiated, capabilities, result } = initialized;
-    const { revision, isUnknownRevision: unofficial } = negotiated;
-    const negotiation: StoredNegotiation = { revision: revision.version, unofficial, capabilities };
+    const { negotiation, capabilities, result } = initialized;
+    const { revision, isUnknownRevision: unofficial } = negotiation;
+    const stored: StoredNegotiation = { revision: revision.version, unofficial, capabilities };
     const saveNegotiation = async () =>
       (await authorized.sessionStubs.registerSession(this.#session)).saveNegotiation(
-        JSON.stringify(negotiation),
+        JSON.stringify(stored),
         this.#session.expires,
       );
     await withRetries(saveNegotiation);

@@ -261,7 +261,7 @@ class SseStream {
     const { position } = this.#streamSession;
     const { events, feed } = this.#stream;
     await withRetries(() => this.#socket.start());
-    const { negotiated: negotiation, calls } = await this.#fetchConnectionState();
+    const { negotiation, calls } = await this.#fetchConnectionState();
     if (negotiation !== null) this.#connection.restoreNegotiation(negotiation);
     const started = await feed.start(position?.state ?? (negotiation === null ? undefined : UNKNOWN_STATE));
     if (typeof started === "number") {

@@ -1,7 +1,7 @@
 // Stores errors where `tenantry errors` finds them: the details in the tenant object, and a pointer in the platform
 // object. The number is limited to what an operator can read: a storm of errors must not become a storm of writes.
 
-import type { Bindings, ObservedContext } from "../../deployment/deployment.ts";
+import type { UntypedEnv, ObservedContext } from "../../deployment/deployment.ts";
 import { errorLogStore, type ErrorRecord } from "../../tenants/object/error-log-store.ts";
 import { createRpcClient } from "../../tenants/object/store.ts";
 import { hasNamespace, namespaceOf } from "../../tenants/directory/namespaces.ts";
@@ -61,7 +61,7 @@ export function toErrorRecord(error: unknown, errorContext: ErrorContext): Error
 }
 
 interface RecordingContext {
-  readonly env: Bindings;
+  readonly env: UntypedEnv;
   readonly context: ObservedContext | undefined;
 }
 

@@ -1,7 +1,7 @@
 // Records one request, and emits its event in the background when the request is answered.
 
 import type { Hooks } from "../../handlers/request-scope.ts";
-import type { Bindings, RequestTelemetry, ObservedContext } from "../../deployment/deployment.ts";
+import type { UntypedEnv, RequestTelemetry, ObservedContext } from "../../deployment/deployment.ts";
 import type { McpRequest } from "../../protocol/mcp-request.ts";
 import type { EncodedResponse } from "../../protocol/dispatch.ts";
 import { errorContextOf, type ErrorContext } from "../../telemetry/error-line.ts";
@@ -22,12 +22,12 @@ export interface TelemetrySink {
 
 interface ObservedInvocation {
   readonly request: Request;
-  readonly env: Bindings;
+  readonly env: UntypedEnv;
   waitUntil(work: Promise<unknown>): void;
 }
 
 export class RequestRecorder implements RequestTelemetry {
-  readonly env: Bindings;
+  readonly env: UntypedEnv;
   readonly hooks: Hooks;
   readonly #invocation: ObservedInvocation;
   readonly #telemetrySink: TelemetrySink;
@@ -124,7 +124,7 @@ export class RequestRecorder implements RequestTelemetry {
     this.#invocation.waitUntil(building.then((event) => this.#telemetrySink.emit(event)));
   }
 
-  #instrument(env: Bindings): Bindings {
+  #instrument(env: UntypedEnv): UntypedEnv {
     return instrumentBindings(withNamespaces(env), {
       onObjectCall: (method) => {
         this.#objectCalls += 1;

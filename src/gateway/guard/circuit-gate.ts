@@ -10,9 +10,9 @@ import { circuitBreakers } from "./circuit-breaker.ts";
 
 export interface CircuitGateOptions {
   readonly tenant: string;
-  /** The upstream's id and its `configOf`. */
+  /** The upstream's id and its `configHashOf`. */
   readonly id: string;
-  readonly config: string;
+  readonly configHash: string;
   readonly timeoutMs: number;
   readonly emitEvent?: ((event: TenantEvent) => void) | undefined;
 }
@@ -28,8 +28,8 @@ export class CircuitGate {
   }
 
   get #key(): string {
-    const { tenant, id, config } = this.#options;
-    return `${tenant} ${id} ${config}`;
+    const { tenant, id, configHash } = this.#options;
+    return `${tenant} ${id} ${configHash}`;
   }
 
   /** Returns undefined if the call may go. Its outcome must then be recorded. */

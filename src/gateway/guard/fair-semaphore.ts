@@ -34,8 +34,8 @@ export class FairSemaphore {
   }
 
   /**
-   * Returns the release function, or undefined if there is no room or others wait. A key may hold at most as many
-   * permits as it leaves free.
+   * Returns the release function, or undefined if there is no room or others wait. A key gets a permit only if it holds
+   * fewer than are free, so a key alone gets at most half of `max`.
    */
   tryAcquire(key: string, now = Date.now()): (() => void) | undefined {
     if (this.#waiters.size > 0 || !this.#hasPermit(key, now)) return undefined;
@@ -125,7 +125,6 @@ function sleep(milliseconds: number): Promise<void> {
 export const catalogReads = new FairSemaphore({ max: 16, maxPerKey: 4, staleAfterMs: 90_000 });
 
 /**
- * Calls. A tenant's own concurrency is limited elsewhere. Bound: `max` permits; a waiter lasts at most as long as its
- * invocation.
+ * Calls. `limits.concurrentCalls` limits each principal of a tenant before. Bound: `max` permits; nobody waits.
  */
 export const upstreamCalls = new FairSemaphore({ max: 1000, maxPerKey: 1000, staleAfterMs: 360_000 });

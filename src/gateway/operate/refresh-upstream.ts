@@ -8,7 +8,7 @@ import { CLAIM_MS, gatewayStore } from "../gateway-store.ts";
 import { catalogReads } from "../guard/fair-semaphore.ts";
 import type { Services } from "../guard/service-binding.ts";
 import { startUpstreamRefresh, createRefreshClaim } from "../refresh-scheduler.ts";
-import { configOf } from "../upstream-config.ts";
+import { configHashOf } from "../upstream-config.ts";
 
 const POLL_MS = 200;
 const SLOT_TIMEOUT_MS = 10_000;
@@ -27,7 +27,7 @@ export async function refreshUpstream(context: UpstreamContext, id: string, serv
   } finally {
     release();
   }
-  return waitForOtherReader(context, id, configOf(upstream));
+  return waitForOtherReader(context, id, configHashOf(upstream));
 }
 
 /** Throws an AppError if no slot becomes free in time. */
@@ -38,10 +38,10 @@ export async function acquireReadSlot(tenant: string): Promise<() => void> {
   throw new AppError("busy", { message, retryAfter: 5 });
 }
 
-async function waitForOtherReader({ stub }: UpstreamContext, id: string, config: string): Promise<boolean> {
+async function waitForOtherReader({ stub }: UpstreamContext, id: string, configHash: string): Promise<boolean> {
   for (const end = Date.now() + CLAIM_MS; Date.now() < end; await sleep()) {
     const reading = (await createRpcClient(stub(), gatewayStore).getRefreshStates()).find((one) => one.id === id);
-    if (reading?.config !== config) return false;
+    if (reading?.configHash !== configHash) return false;
     if (reading.claimedUntil <= Date.now()) return true;
   }
   return true;

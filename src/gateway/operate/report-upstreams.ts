@@ -11,7 +11,7 @@ import { gatewayStore, type RefreshState } from "../gateway-store.ts";
 import { catalogSection, failureSection } from "../refresh-entrypoint.ts";
 import { KEY_OF } from "../upstream-definition.ts";
 import { decodeCatalog, LISTED_KINDS, type UpstreamCatalog } from "../upstream-catalog.ts";
-import { configOf } from "../upstream-config.ts";
+import { configHashOf } from "../upstream-config.ts";
 import { parseFailureNote, upstreamState } from "../upstream-source.ts";
 import { withDetail } from "../read-failure.ts";
 
@@ -28,7 +28,7 @@ export async function reportUpstreams(context: UpstreamContext): Promise<Readonl
   const { upstreams = {} } = context.document;
   return new Map(
     Object.entries(upstreams).map(([id, upstream]) => {
-      const reading = readings.find((one) => one.id === id && one.config === configOf(upstream));
+      const reading = readings.find((one) => one.id === id && one.configHash === configHashOf(upstream));
       return [id, reportOf(id, upstream, { sections, reading })];
     }),
   );
@@ -39,16 +39,16 @@ function reportOf(
   upstream: UpstreamDocument,
   { sections, reading }: { readonly sections: Sections; readonly reading: RefreshState | undefined },
 ): UpstreamReport {
-  const config = configOf(upstream);
+  const configHash = configHashOf(upstream);
   const section = sections.get(catalogSection(id));
-  const read = section && decodeCatalog(section.bytes, config);
+  const read = section && decodeCatalog(section.bytes, configHash);
   const catalog = read === "broken" ? undefined : read;
   const known = { content: catalog ? contentOf(catalog) : null, lastRead: reading?.readAt || null };
   // A disabled upstream is not refreshed, so its other facts are outdated.
   if (upstream.enabled === false) {
     return { ...known, state: "disabled", why: null, causes: [], since: null, nextRead: null, reading: false };
   }
-  const note = parseFailureNote(sections.get(failureSection(id)), config);
+  const note = parseFailureNote(sections.get(failureSection(id)), configHash);
   const { kind: state, ...more } = upstreamState(catalog, note);
   return {
     ...known,

@@ -13,7 +13,7 @@ import { limitsWithTotalPages, readCatalog } from "../read-catalog.ts";
 import { RefreshError, reasonOf } from "../refresh-entrypoint.ts";
 import { missingSecretReason, operatorDetail, createReason, describeReadFault, withDetail } from "../read-failure.ts";
 import { causesOfGaps, flagCatalog, type UpstreamCatalog } from "../upstream-catalog.ts";
-import { configOf, endpointOf, resolveHeaders, withToken } from "../upstream-config.ts";
+import { configHashOf, endpointOf, resolveHeaders, withToken } from "../upstream-config.ts";
 import { openCatalogLink } from "../upstream-link.ts";
 import { acquireReadSlot } from "./refresh-upstream.ts";
 import { contentOf } from "./report-upstreams.ts";
@@ -88,7 +88,7 @@ async function readOnce(context: UpstreamContext, id: string, { upstream, servic
     const timeoutMs = deadline - Date.now();
     const options = {
       id,
-      config: configOf(upstream),
+      configHash: configHashOf(upstream),
       limits: limitsWithTotalPages(pages),
       timeoutMs,
       signal,

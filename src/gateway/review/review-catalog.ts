@@ -19,19 +19,19 @@ const MAX_TRIES = 5;
 /** A catalog that was read, and where to write it. */
 export interface PutReviewedOptions<Put> {
   readonly id: string;
-  readonly config: string;
+  readonly configHash: string;
   readonly catalog: UpstreamCatalog;
   readonly stub: () => TenantStub;
   readonly put: (catalog: UpstreamCatalog) => Promise<Put>;
 }
 
 /** Returns "stale" if the upstream was reconfigured; another refresh reads it then. */
-export async function putReviewed<Put>({ id, config, catalog, stub, put }: PutReviewedOptions<Put>) {
+export async function putReviewed<Put>({ id, configHash, catalog, stub, put }: PutReviewedOptions<Put>) {
   const reviews = () => createRpcClient(stub(), reviewStore);
   const { unread = [] } = catalog;
   const isListRead = ({ kind }: ListedDefinition) => !unread.some((one) => one === kind);
   const definitions = (await definitionsOf(catalog)).filter(isListRead);
-  const outcome = await reviews().recordListed({ id, config, definitions, unread });
+  const outcome = await reviews().recordListed({ id, configHash, definitions, unread });
   if (outcome !== "stored") return outcome;
   return writeUntilStable(id, stub, (inForce) => put(toApprovedCatalog(catalog, inForce)));
 }

@@ -23,7 +23,7 @@ export interface ListedDefinition {
 export interface ListedDefinitions {
   readonly id: string;
   /** Configuration with which the upstream was read. Results of an older one are dropped. */
-  readonly config: string;
+  readonly configHash: string;
   /** In listing order. */
   readonly definitions: readonly ListedDefinition[];
   /** Kinds whose list could not be read. Their earlier definitions stay. */
@@ -154,10 +154,10 @@ function nextGeneration(host: TenantHost, id: string): void {
 
 function recordListedRows(
   host: TenantHost,
-  { id, config, definitions, unread = [] }: ListedDefinitions,
+  { id, configHash, definitions, unread = [] }: ListedDefinitions,
 ): "stored" | "stale" | "full" {
   const { sql } = host;
-  if (sql.exec("SELECT 1 FROM upstreams WHERE id = ? AND config = ?", id, config).toArray().length === 0)
+  if (sql.exec("SELECT 1 FROM upstreams WHERE id = ? AND config_hash = ?", id, configHash).toArray().length === 0)
     return "stale";
   nextGeneration(host, id);
   if (!syncListedRows(host, id, { definitions, unread })) return "stored";

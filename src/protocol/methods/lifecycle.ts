@@ -4,7 +4,7 @@ import { omitUndefined } from "../members.ts";
 import type { RequestHandlers, Definitions } from "../request-handlers.ts";
 import type { McpRequest } from "../mcp-request.ts";
 import type { CallOutcome } from "../call-outcome.ts";
-import { negotiate, VERSION_2026, type Negotiated } from "../revisions.ts";
+import { negotiate, VERSION_2026, type Negotiation } from "../revisions.ts";
 import type { Failure } from "../errors.ts";
 import { isObject, type JsonObject } from "../jsonrpc.ts";
 import { invalid } from "./params.ts";
@@ -24,7 +24,7 @@ function serverCapabilities({ extensions }: Definitions): JsonObject {
 
 export interface Initialized {
   readonly kind: "initialized";
-  readonly negotiated: Negotiated;
+  readonly negotiation: Negotiation;
   readonly capabilities: JsonObject;
   readonly result: JsonObject;
 }
@@ -32,13 +32,13 @@ export interface Initialized {
 export function initialize(params: JsonObject, { definitions }: RequestHandlers): Initialized | Failure {
   const requested = params.protocolVersion;
   if (typeof requested !== "string") return invalid("protocolVersion", "must be a string");
-  const negotiated = negotiate(requested);
+  const negotiation = negotiate(requested);
   return {
     kind: "initialized",
-    negotiated,
+    negotiation,
     capabilities: isObject(params.capabilities) ? params.capabilities : {},
     result: {
-      protocolVersion: negotiated.version,
+      protocolVersion: negotiation.version,
       capabilities: serverCapabilities(definitions),
       serverInfo: definitions.server,
       ...omitUndefined({ instructions: definitions.instructions }),

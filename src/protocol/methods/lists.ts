@@ -1,4 +1,4 @@
-// Lists the definitions of a view: paging, and one cached encoding per view and dialect, so that a repeated list is not
+// Lists the definitions of a view: paging, and one cached encoding per view and revision, so that a repeated list is not
 // serialized again.
 
 import type { RequestHandlers, Definitions } from "../request-handlers.ts";

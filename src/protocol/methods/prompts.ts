@@ -1,4 +1,4 @@
-// prompts/list and prompts/get: params, required arguments, and messages in each dialect.
+// prompts/list and prompts/get: params, required arguments, and messages in each revision.
 // https://modelcontextprotocol.io/specification/2026-07-28/server/prompts
 
 import type { RequestHandlers } from "../request-handlers.ts";

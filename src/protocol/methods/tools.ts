@@ -1,4 +1,4 @@
-// tools/list and tools/call: params, header mirrors, and results in each dialect.
+// tools/list and tools/call: params, header mirrors, and results in each revision.
 // https://modelcontextprotocol.io/specification/2026-07-28/server/tools
 
 import type { RequestHandlers } from "../request-handlers.ts";
@@ -15,15 +15,17 @@ import { isFailure, readObject, readString } from "./params.ts";
 const TOOLS: DefinitionList = {
   member: "tools",
   select: ({ tools }) => tools,
-  adapt: (wire, revision) => {
-    if (revision.structured === "any") return wire;
-    const { outputSchema, ...rest } = wire;
-    const adapted = { ...rest, inputSchema: withObjectProperties(wire.inputSchema) };
-    const keepsOutputSchema =
-      revision.structured === "object" && isObject(outputSchema) && outputSchema.type === "object";
-    return keepsOutputSchema ? { ...adapted, outputSchema: withObjectProperties(outputSchema) } : adapted;
-  },
+  adapt: adaptSchemas,
 };
+
+function adaptSchemas(wire: JsonObject, { structured }: RevisionFeatures): JsonObject {
+  // All schemas are allowed.
+  if (structured === "any") return wire;
+  const { outputSchema, ...rest } = wire;
+  const adapted = { ...rest, inputSchema: withObjectProperties(wire.inputSchema) };
+  const keepsOutputSchema = structured === "object" && isObject(outputSchema) && outputSchema.type === "object";
+  return keepsOutputSchema ? { ...adapted, outputSchema: withObjectProperties(outputSchema) } : adapted;
+}
 
 /** Before 2026-07-28 a property's schema must be an object, so `true` and `false` are written as objects. */
 function withObjectProperties(schema: unknown): unknown {
@@ -74,17 +76,16 @@ function adaptOutcome(outcome: ToolOutcome, revision: RevisionFeatures): CallOut
 
 function adaptResult(outcome: CallOutcome & { kind: "complete" }, revision: RevisionFeatures): CallOutcome {
   const { result } = outcome;
-  if (revision.structured === "any" || result instanceof SerializedResult) return outcome;
+  if (result instanceof SerializedResult) return outcome;
   const { structuredContent, ...rest } = result;
-  const keeps = structuredContent !== undefined && revision.structured === "object" && isObject(structuredContent);
-  return {
-    kind: "complete",
-    result: {
-      ...rest,
-      content: adaptBlocks(rest.content, revision),
-      ...(keeps ? { structuredContent } : {}),
-    },
-  };
+  const content = adaptBlocks(rest.content, revision);
+  const keepsStructured = allowsStructured(structuredContent, revision);
+  if (content === rest.content && keepsStructured) return outcome;
+  return { kind: "complete", result: { ...rest, content, ...(keepsStructured ? { structuredContent } : {}) } };
+}
+
+function allowsStructured(value: unknown, { structured }: RevisionFeatures): boolean {
+  return value === undefined || structured === "any" || (structured === "object" && isObject(value));
 }
 
 /** SEP-1303: from 2025-11-25 on, the model sees what was wrong with its arguments and can correct them. */

@@ -3,18 +3,7 @@
 // in another script needs it.
 
 import { exports } from "cloudflare:workers";
-
-export const CLASSES = [
-  "TenantObject",
-  "ContentObject",
-  "SessionObject",
-  "HubObject",
-  "DirectoryObject",
-  "PlatformObject",
-  "UpstreamObject",
-] as const;
-
-export type ObjectClass = (typeof CLASSES)[number];
+import { OBJECT_CLASSES, type ObjectClass } from "./object-classes.ts";
 
 export type ObjectBindings = { readonly [name in ObjectClass]?: DurableObjectNamespace };
 
@@ -38,7 +27,10 @@ export function isExported(name: ObjectClass): boolean {
 
 /** The bindings, plus every namespace that the Worker has. */
 export function withNamespaces<Bindings extends object>(env: Bindings): Bindings {
-  const namespaces = CLASSES.filter((name) => hasNamespace(env, name)).map((name) => [name, findNamespace(env, name)]);
+  const namespaces = OBJECT_CLASSES.filter((name) => hasNamespace(env, name)).map((name) => [
+    name,
+    findNamespace(env, name),
+  ]);
   return { ...env, ...Object.fromEntries(namespaces) };
 }
 
@@ -54,6 +46,8 @@ let exportedClasses: Members = {};
 function getExportedClasses(): Members {
   if (Object.keys(exportedClasses).length > 0) return exportedClasses;
   const all = exports as unknown as Members;
-  exportedClasses = Object.fromEntries(CLASSES.flatMap((name) => (all[name] === undefined ? [] : [[name, all[name]]])));
+  exportedClasses = Object.fromEntries(
+    OBJECT_CLASSES.flatMap((name) => (all[name] === undefined ? [] : [[name, all[name]]])),
+  );
   return exportedClasses;
 }

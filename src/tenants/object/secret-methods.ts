@@ -16,7 +16,11 @@ export interface SecretRecord {
 export interface SecretMethods {
   secrets(): readonly SecretRecord[];
   /** `replaced`: there was a secret of this name. "full": the tenant has reached the limit of secrets. */
-  setSecret(name: string, sealed: string, actor: Actor): (WriteResult & { readonly replaced: boolean }) | "full";
+  setSecret(
+    name: string,
+    sealed: string,
+    actor: Actor,
+  ): (WriteResult & { readonly replaced: boolean }) | { readonly state: "full" };
   deleteSecret(name: string, actor: Actor): WriteResult;
 }
 
@@ -51,7 +55,7 @@ export function createSecretMethods(host: TenantHost): SecretMethods {
       host.transaction(() => {
         const before = find(name);
         if (isDeleted()) return { state: "absent", replaced: false };
-        if (!before && all().length >= MAX_SECRETS) return "full";
+        if (!before && all().length >= MAX_SECRETS) return { state: "full" };
         // A repetition, because the answer was lost: sealing the same value again never gives the same text.
         if (sql.exec(SAME_SECRET, name, sealed).toArray().length > 0) return { ...recordWrite(), replaced: true };
         const updated = new Date(host.now()).toISOString();

@@ -74,8 +74,8 @@ interface OpenObject<Host> {
   readonly stores: ReadonlyMap<string, OpenStore<object>>;
 }
 
-/** The name of objects that only answer readiness checks. They store nothing. */
-export const READINESS = "readyz";
+/** The name of the objects, and of the KV entry, that a readiness check asks for. Neither is ever stored. */
+export const PROBE_NAME = "readyz";
 
 export function createStoreObject<Env, Host extends StoreHost>(
   stores: readonly Store<object, Host>[],

@@ -29,7 +29,10 @@ export interface StoreHost {
   erase(): Promise<void>;
 }
 
-/** Thrown by a method that did nothing and may work in a moment. The caller gets `busy`. */
+/**
+ * Thrown in an object, by a method that did nothing and may work in a moment. The stub turns it into the
+ * `AppError("busy")` that Worker code throws.
+ */
 export class ObjectBusy extends Error {}
 
 export interface OpenStore<Methods> {

@@ -57,8 +57,8 @@ describe("the limits of a tenant", () => {
   });
 
   it.each([
-    ["too few", "toolCalls", 0],
-    ["too many", "concurrentCalls", 10_001],
+    ["too few", "toolCalls", LIMITS.toolCalls.least - 1],
+    ["too many", "concurrentCalls", LIMITS.concurrentCalls.most + 1],
   ])("are refused where they are %s", async (_what, name, value) => {
     expect(rules(await set(await newTenant(), name, value))).toEqual([
       422,
@@ -76,15 +76,16 @@ const OWN = TENANT_LIMITS.filter((name) => LIMITS[name].raise === "tenant");
 
 describe("an admin of the tenant", () => {
   it("lowers every limit, and raises none that protects others, by whatever way", async () => {
-    const id = await newTenant({ limits: Object.fromEntries(PROTECTING.map((name) => [name, 2000])) });
+    const current = Object.fromEntries(PROTECTING.map((name) => [name, LIMITS[name].least + 1]));
+    const id = await newTenant({ limits: current });
     const token = await adminOf(id);
     for (const name of PROTECTING) {
-      expect([name, (await set(id, name, 2001, token)).status]).toEqual([name, 403]);
-      // What lies under the document is more than it says.
+      const { least } = LIMITS[name];
+      expect([name, (await set(id, name, least + 2, token)).status]).toEqual([name, 403]);
       expect([name, (await ask("DELETE", `/tenants/${id}/limits/${name}`, { token })).status]).toEqual([name, 403]);
-      expect([name, (await set(id, name, 1500, token)).status]).toEqual([name, 200]);
+      expect([name, (await set(id, name, least, token)).status]).toEqual([name, 200]);
     }
-    const json = { mode: "open", limits: { keys: 1501 } };
+    const json = { mode: "open", limits: { keys: LIMITS.keys.least + 1 } };
     const done = await ask("PUT", `/tenants/${id}/document`, { json, token });
     expect(rules(done)).toContainEqual(["limits.keys", expect.stringContaining("only an operator may raise it")]);
   });
@@ -101,7 +102,10 @@ describe("an admin of the tenant", () => {
   it("raises and lowers what protects the tenant from its own callers", async () => {
     const id = await newTenant();
     const token = await adminOf(id);
-    for (const name of OWN) expect([name, (await set(id, name, 1_000_000, token)).status]).toEqual([name, 200]);
+    for (const name of OWN) {
+      for (const value of [LIMITS[name].most, LIMITS[name].least])
+        expect([name, (await set(id, name, value, token)).status]).toEqual([name, 200]);
+    }
   });
 
   it("makes daily limits exact, and does not take that back", async () => {

@@ -1,7 +1,7 @@
 import { env, exports } from "cloudflare:workers";
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { createResourceStore } from "../../../src/resources/resource-store.ts";
+import { createResourceStore } from "../../../src/resources/tenant-resource-store.ts";
 import { contentStore } from "../../../src/resources/content-store.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory-stub.ts";
 import { storageKey } from "../../../src/tenants/object/tenant-uid.ts";

@@ -22,7 +22,7 @@ import {
   rules,
 } from "../../support/workerd/admin.ts";
 import { upstreamAt, workerAt } from "../../support/workerd/upstreams.ts";
-import { findFixture } from "../../support/workerd/fixture-registry.ts";
+import { restoreFixtureWorker } from "../../support/workerd/fixture-registry.ts";
 
 type Shown = Infer<typeof UpstreamShape>;
 type Refreshed = Infer<typeof UpstreamRefreshResult>;
@@ -287,7 +287,7 @@ describe("an upstream that an operator looks at", () => {
     const id = await newTenant(SOON);
     let isAway = false;
     const worker = sums();
-    findFixture();
+    restoreFixtureWorker();
     const url = upstreamAt((request) => {
       if (isAway) throw new TypeError("Network connection lost.");
       return worker.fetch(request, env, createExecutionContext());

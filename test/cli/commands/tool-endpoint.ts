@@ -52,7 +52,7 @@ export async function toolEndpoint(
       sent.push(one);
       const listed = { tools: [NOTE_WRITE], resultType: "complete", ttlMs: 0, cacheScope: "private" };
       const answer = refuse(one) ?? (method === "tools/list" ? listed : reply(one));
-      const envelope = { jsonrpc: "2.0", id: message["id"] };
+      const base = { jsonrpc: "2.0", id: message["id"] };
       if (Array.isArray(answer)) {
         response.setHeader("content-type", "text/event-stream");
         // Cut into pieces anywhere, as a network does.
@@ -64,7 +64,7 @@ export async function toolEndpoint(
         const status = "status" in answer ? Number(answer["status"]) : 200;
         response.writeHead(status, { "content-type": "application/json; charset=utf-8" });
         const body = "error" in answer ? { error: answer["error"] } : { result: answer };
-        response.end(JSON.stringify({ ...envelope, ...body }));
+        response.end(JSON.stringify({ ...base, ...body }));
       }
     })();
   });

@@ -226,7 +226,7 @@ function atUpstream(act: (place: Place) => Promise<unknown>): Kind["scene"] {
   };
 }
 
-const wrappedCall = async ({ workers, tenant }: Place) => {
+const envelopeCall = async ({ workers, tenant }: Place) => {
   const message = { server_id: "up", jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "go" } };
   await ok(post(`${workers.one.origin}/gateway/${tenant}`, message));
 };
@@ -345,7 +345,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     requests: 1,
     scene: atUpstream(({ url }) => call(client2026(url), "up__go")),
   },
-  "POST /gateway/{tenant}, policy cached": { requests: 1, scene: atUpstream(wrappedCall) },
+  "POST /gateway/{tenant}, policy cached": { requests: 1, scene: atUpstream(envelopeCall) },
   "a stored call in a session, with 3 notifications": {
     requests: 1,
     laterMs: EIGHT_DAYS_MS,

@@ -153,7 +153,7 @@ export interface Message {
   readonly body: Json;
 }
 
-/** A message in the envelope of its revision, with params that may be odd. */
+/** A message in the form of its revision, with params that may be odd. */
 export const message: fc.Arbitrary<Message> = fc
   .record({
     revision: fc.constantFrom(...REVISIONS, "2026-07-28", "2026-07-28", "2026-07-28"),
@@ -183,12 +183,12 @@ export const message: fc.Arbitrary<Message> = fc
     }),
   );
 
-/** Replaces, removes or adds one member of the envelope, of params, or of _meta. */
+/** Replaces, removes or adds one member of the message, of params, or of _meta. */
 export const spoilt: fc.Arbitrary<Message> = fc
   .record({
     message,
     member: fc.constantFrom("jsonrpc", "id", "method", "params", "result", "error", "extra", ...INHERITED),
-    where: fc.constantFrom("envelope", "envelope", "params", "_meta"),
+    where: fc.constantFrom("message", "message", "params", "_meta"),
     value: fc.option(odd, { nil: undefined }),
     inside: fc.constantFrom(
       "name",
@@ -205,7 +205,7 @@ export const spoilt: fc.Arbitrary<Message> = fc
     ),
   })
   .map(({ message: { body, ...rest }, member, where, value, inside }) => {
-    if (where === "envelope") return { ...rest, body: withMember(body, member, value) };
+    if (where === "message") return { ...rest, body: withMember(body, member, value) };
     const params = (body.params ?? {}) as Json;
     if (where === "params") return { ...rest, body: { ...body, params: withMember(params, inside, value) } };
     const _meta = withMember((params._meta ?? {}) as Json, inside, value);

@@ -176,7 +176,7 @@ function memberOf(revision: HeavyRevision, methods: readonly string[], offered: 
     });
 }
 
-/** In a place of the envelope, or as all that there is. */
+/** In a place of the message, or as all that there is. */
 function anywhereIn(revision: HeavyRevision, methods: readonly string[]): fc.Arbitrary<HeavyRequest> {
   const { headers } = write(revision, "ping");
   return fc
@@ -192,7 +192,7 @@ function anywhereIn(revision: HeavyRevision, methods: readonly string[]): fc.Arb
         json,
       ];
       return {
-        about: `${revision} envelope ${where}: ${what}`,
+        about: `${revision} message ${where}: ${what}`,
         headers,
         body: (bodies[where] ?? json).slice(0, 4 * MIB),
       };

@@ -15,7 +15,7 @@ const answeredBy = (status: number, more: Partial<HttpFacts> = {}): Fault => ({
 
 /** The gate of each call to one upstream of one tenant. */
 function upstream({ tenant = crypto.randomUUID(), id = "up", timeoutMs = 1000 } = {}) {
-  return () => new CircuitGate({ tenant, id, config: "c1", timeoutMs });
+  return () => new CircuitGate({ tenant, id, configHash: "c1", timeoutMs });
 }
 
 function failing(gateOf: () => CircuitGate, fault: Fault, at = 0) {

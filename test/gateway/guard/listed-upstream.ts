@@ -1,6 +1,6 @@
 // The source of an upstream that was read before: with these definitions, answered by a function of the test's own.
 
-import { configOf } from "../../../src/gateway/upstream-config.ts";
+import { configHashOf } from "../../../src/gateway/upstream-config.ts";
 import { catalogSection } from "../../../src/gateway/refresh-entrypoint.ts";
 import { encodeCatalog, type LinkTransport } from "../../../src/gateway/upstream-catalog.ts";
 import { createUpstreamSources, type UpstreamSource } from "../../../src/gateway/upstream-source.ts";
@@ -16,7 +16,7 @@ export interface ListedThings {
 export function listedUpstream(upstream: UpstreamDocument, { way, ...things }: ListedThings): UpstreamSource {
   const texts = (all: readonly object[] = []) => all.map((one) => JSON.stringify(one));
   const bytes = encodeCatalog({
-    of: configOf(upstream),
+    of: configHashOf(upstream),
     way,
     revision: way === "2026" ? "2026-07-28" : "2025-11-25",
     quarantined: [],

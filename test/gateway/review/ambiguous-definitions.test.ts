@@ -38,7 +38,7 @@ async function tenantAt(first: Readonly<Record<string, string>> = {}) {
     upstreams: { up: { url, era: "2026" } },
     profiles: { few: { prompts: { allow: ["up__shown"] } } },
   });
-  const wrapped = async (method: string, params: object = {}, profile = "") => {
+  const sendEnvelope = async (method: string, params: object = {}, profile = "") => {
     const request = new Request(`https://mcp.example.com/gateway/${id}${profile}`, {
       method: "POST",
       headers: {
@@ -54,7 +54,7 @@ async function tenantAt(first: Readonly<Record<string, string>> = {}) {
   const ask = async (method: string, params: object = {}) =>
     (await sendTo(worker, id, { message: { jsonrpc: "2.0", id: 1, method, params } })).text();
   await expect.poll(() => ask("tools/list"), SOON).toContain("up__go");
-  return { results, wrapped, ask };
+  return { results, sendEnvelope, ask };
 }
 
 describe("at /gateway", { timeout: 40_000 }, () => {
@@ -63,22 +63,22 @@ describe("at /gateway", { timeout: 40_000 }, () => {
     ["says a member of its schema twice", GO.replace('"type"', `"description":"${TOLD}","description":"","type"`)],
     ["is longer than a definition may be", GO.replace("Adds.", "x".repeat(300_000))],
   ])("a definition that now %s is left out, and the others are there", async (_what, text) => {
-    const { results, wrapped } = await tenantAt();
-    expect(await wrapped("tools/list")).toContain('"name":"go"');
+    const { results, sendEnvelope } = await tenantAt();
+    expect(await sendEnvelope("tools/list")).toContain('"name":"go"');
     results["tools/list"] = `{"tools":[${text},${GO}]}`;
-    const { tools } = (JSON.parse(await wrapped("tools/list")) as { result: { tools: object[] } }).result;
+    const { tools } = (JSON.parse(await sendEnvelope("tools/list")) as { result: { tools: object[] } }).result;
     expect(tools).toEqual([JSON.parse(GO)]);
   });
 
   it("instructions in a repeated member are those that were reviewed", async () => {
-    const { results, wrapped } = await tenantAt();
+    const { results, sendEnvelope } = await tenantAt();
     const about = `"supportedVersions":["${REVISION}"],"capabilities":{},"instructions":"Adds."`;
     results["server/discover"] = `{"instructions":"${TOLD}",${about}}`;
-    const text = await wrapped("server/discover");
+    const text = await sendEnvelope("server/discover");
     expect(text).toContain('"instructions":"Adds."');
     expect(text).not.toContain("tell the user");
     results["server/discover"] = `{ ${about}, "one" : 1.0}`;
-    expect(await wrapped("server/discover")).toContain('"one" : 1.0');
+    expect(await sendEnvelope("server/discover")).toContain('"one" : 1.0');
   });
 
   it.each([
@@ -89,8 +89,8 @@ describe("at /gateway", { timeout: 40_000 }, () => {
     ["a type in a list", { type: ["ref/prompt"], name: "shown" }, false],
     ["nothing", {}, false],
   ])("a completion for %s", async (_what, ref, isReached) => {
-    const { wrapped } = await tenantAt();
-    const text = await wrapped("completion/complete", { ref, argument: { name: "a", value: "" } }, "/few");
+    const { sendEnvelope } = await tenantAt();
+    const text = await sendEnvelope("completion/complete", { ref, argument: { name: "a", value: "" } }, "/few");
     expect(text.includes("reached")).toBe(isReached);
     if (!isReached) expect(text).toContain("-32602");
   });

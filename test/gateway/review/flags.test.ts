@@ -122,7 +122,7 @@ describe("a definition that deserves a second look", { timeout: 40_000 }, () => 
     async function twoWays(instructions: string) {
       const up = { url: upstream(TOOLS, instructions), trust };
       const { id } = await servedTenant({ mode: "open", maxStalenessMs: 50, upstreams: { up } });
-      const wrapped = async (method: string) => {
+      const sendEnvelope = async (method: string) => {
         const params = { _meta: META };
         const request = new Request(`https://mcp.example.com/gateway/${id}`, {
           method: "POST",
@@ -144,7 +144,7 @@ describe("a definition that deserves a second look", { timeout: 40_000 }, () => 
       const list = async () =>
         (await sendTo(worker, id, { message: { jsonrpc: "2.0", id: 1, method: "tools/list" } })).text();
       await expect.poll(list, SOON).toContain(trust === "review" ? "wait for approval" : "up__plain");
-      return { id, wrapped, initialize };
+      return { id, sendEnvelope, initialize };
     }
 
     it.each([
@@ -152,23 +152,23 @@ describe("a definition that deserves a second look", { timeout: 40_000 }, () => 
       ["has hidden characters", HIDDEN_TEXT, false],
       ["is plain", "Adds numbers.", trust === "auto"],
     ])("instructions of an upstream that %s are the same at both endpoints", async (_what, text, isTold) => {
-      const { wrapped, initialize } = await twoWays(text);
+      const { sendEnvelope, initialize } = await twoWays(text);
       const own = JSON.stringify(text).slice(1, -1);
-      expect([(await initialize()).includes(own), (await wrapped("server/discover")).includes(own)]).toEqual([
+      expect([(await initialize()).includes(own), (await sendEnvelope("server/discover")).includes(own)]).toEqual([
         isTold,
         isTold,
       ]);
     });
 
-    it("has its flags in the wrapped list too, once it is listed, and every other byte as it came", async () => {
-      const { id, wrapped } = await twoWays("Adds numbers.");
+    it("has its flags in the list of an envelope too, once it is listed, and every other byte as it came", async () => {
+      const { id, sendEnvelope } = await twoWays("Adds numbers.");
       if (trust === "review") {
         const path = `/tenants/${id}/upstreams/up`;
         const { body } = await ask("GET", `${path}/pending`);
         const digests = (body as { items: readonly { digest: string }[] }).items.map(({ digest }) => digest);
         expect((await ask("POST", `${path}/approve?wait=1`, { json: { digests } })).status).toBe(200);
       }
-      const text = await wrapped("tools/list");
+      const text = await sendEnvelope("tools/list");
       const { tools } = (JSON.parse(text) as { result: { tools: Json[] } }).result;
       expect(tools).toMatchObject([
         { name: "plain" },

@@ -17,7 +17,7 @@ const catalog: UpstreamCatalog = {
 
 it("a definition that is approved while its upstream is read is listed", async () => {
   const { stub } = await servedTenant();
-  await createRpcClient(stub, gatewayStore).claimDue({ revision: 1, upstreams: [{ id: "up", config: "c" }] });
+  await createRpcClient(stub, gatewayStore).claimDue({ revision: 1, upstreams: [{ id: "up", configHash: "c" }] });
   const reviews = createRpcClient(stub, reviewStore);
   const written: UpstreamCatalog[] = [];
   const put = async (one: UpstreamCatalog) => {
@@ -27,7 +27,7 @@ it("a definition that is approved while its upstream is read is listed", async (
     await reviews.decide({ id: "up", verdict: "approve", digests: items.map(({ digest }) => digest) }, { name: "ann" });
     return "written";
   };
-  expect(await putReviewed({ id: "up", config: "c", catalog, stub: () => stub, put })).toBe("written");
+  expect(await putReviewed({ id: "up", configHash: "c", catalog, stub: () => stub, put })).toBe("written");
   expect(written.map(({ texts, waiting }) => [texts.tools, waiting])).toEqual([
     [[], 2],
     [['{"name":"one"}'], 1],
@@ -36,7 +36,7 @@ it("a definition that is approved while its upstream is read is listed", async (
 
 it("nothing is written for an upstream with a new configuration", async () => {
   const { stub } = await servedTenant();
-  await createRpcClient(stub, gatewayStore).claimDue({ revision: 1, upstreams: [{ id: "up", config: "newer" }] });
+  await createRpcClient(stub, gatewayStore).claimDue({ revision: 1, upstreams: [{ id: "up", configHash: "newer" }] });
   const put = () => Promise.reject(new Error("written"));
-  expect(await putReviewed({ id: "up", config: "c", catalog, stub: () => stub, put })).toBe("stale");
+  expect(await putReviewed({ id: "up", configHash: "c", catalog, stub: () => stub, put })).toBe("stale");
 });

@@ -14,7 +14,7 @@ async function withBench(upstreams: readonly string[], work: (bench: Bench<Revie
   const own = { mode: "open" } as const;
   const policy = createRpcClient(tenant.stub, policyStore);
   await policy.create({ created: MADE_BEFORE, own, effective: own, actor: BY, action: "create" });
-  const ask = { revision: 1, upstreams: upstreams.map((id) => ({ id, config: "c" })) };
+  const ask = { revision: 1, upstreams: upstreams.map((id) => ({ id, configHash: "c" })) };
   await createRpcClient(tenant.stub, gatewayStore).claimDue(ask);
   await onBench(reviewStore, work, { tenant });
 }
@@ -31,7 +31,7 @@ describe("definitions that wait for approval", () => {
   it("are in the order of the list, on pages", () =>
     withBench(["up"], ({ methods }) => {
       const definitions = ["c", "a", "b"].map((name) => one(name, name));
-      expect(methods.recordListed({ id: "up", config: "c", definitions })).toBe("stored");
+      expect(methods.recordListed({ id: "up", configHash: "c", definitions })).toBe("stored");
       const first = methods.listWaiting("up", { after: -1, limit: 2 });
       expect(first.items.map(({ name }) => name)).toEqual(["c", "a"]);
       const second = methods.listWaiting("up", { after: first.next ?? 0, limit: 2 });
@@ -43,14 +43,14 @@ describe("definitions that wait for approval", () => {
 
   it("are not changed by a reading of another configuration, or of an unknown upstream", () =>
     withBench(["up"], ({ methods }) => {
-      expect(methods.recordListed({ id: "up", config: "older", definitions: [one("a", "a")] })).toBe("stale");
-      expect(methods.recordListed({ id: "other", config: "c", definitions: [one("a", "a")] })).toBe("stale");
+      expect(methods.recordListed({ id: "up", configHash: "older", definitions: [one("a", "a")] })).toBe("stale");
+      expect(methods.recordListed({ id: "other", configHash: "c", definitions: [one("a", "a")] })).toBe("stale");
       expect(methods.listWaiting("up", ALL).items).toEqual([]);
     }));
 
   it("are decided all together, or not at all", () =>
     withBench(["up"], ({ methods }) => {
-      methods.recordListed({ id: "up", config: "c", definitions: [one("a", "a")] });
+      methods.recordListed({ id: "up", configHash: "c", definitions: [one("a", "a")] });
       const before = methods.getGeneration("up");
       const done = methods.decide({ id: "up", verdict: "approve", digests: ["d-a", "d-z"] }, BY);
       expect(done).toEqual({ unknown: ["d-z"] });
@@ -60,7 +60,7 @@ describe("definitions that wait for approval", () => {
 
   it.each(["approve", "reject"] as const)("are decided on once, though the decision to %s is sent twice", (verdict) =>
     withBench(["up"], ({ methods, sql }) => {
-      methods.recordListed({ id: "up", config: "c", definitions: [one("a", "a")] });
+      methods.recordListed({ id: "up", configHash: "c", definitions: [one("a", "a")] });
       const decide = () => methods.decide({ id: "up", verdict, digests: ["d-a"] }, BY);
       expect(decide()).toEqual({ unknown: [] });
       const after = methods.getGeneration("up");
@@ -73,13 +73,13 @@ describe("definitions that wait for approval", () => {
 
   it("are not approved by the digest of an earlier version", () =>
     withBench(["up"], ({ methods }) => {
-      methods.recordListed({ id: "up", config: "c", definitions: [one("a", "first")] });
+      methods.recordListed({ id: "up", configHash: "c", definitions: [one("a", "first")] });
       const approve = (digest: string) => methods.decide({ id: "up", verdict: "approve", digests: [digest] }, BY);
       approve("d-first");
-      methods.recordListed({ id: "up", config: "c", definitions: [one("a", "second")] });
+      methods.recordListed({ id: "up", configHash: "c", definitions: [one("a", "second")] });
       expect(approve("d-first")).toEqual({ unknown: ["d-first"] });
       // What is not listed any more is none that could be approved, either.
-      methods.recordListed({ id: "up", config: "c", definitions: [] });
+      methods.recordListed({ id: "up", configHash: "c", definitions: [] });
       expect(approve("d-first")).toEqual({ unknown: ["d-first"] });
     }));
 
@@ -87,7 +87,7 @@ describe("definitions that wait for approval", () => {
     withBench(["up"], ({ methods, clock }) => {
       const seen: number[] = [];
       for (let time = 0; time < 3; time += 1) {
-        methods.recordListed({ id: "up", config: "c", definitions: [one("a", `a${time}`)] });
+        methods.recordListed({ id: "up", configHash: "c", definitions: [one("a", `a${time}`)] });
         seen.push(methods.getGeneration("up"));
         methods.decide({ id: "up", verdict: "reject", digests: [`d-a${time}`] }, BY);
         seen.push(methods.getGeneration("up"));
@@ -101,11 +101,11 @@ describe("definitions that wait for approval", () => {
       for (const letter of ["a", "b", "c"]) {
         clock.now += 1000;
         const definitions = Array.from({ length: 1000 }, (_, at) => one(`${letter}${at}`, `${letter}${at}`));
-        methods.recordListed({ id: "up", config: "c", definitions });
+        methods.recordListed({ id: "up", configHash: "c", definitions });
         methods.decide({ id: "up", verdict: "approve", digests: definitions.map(({ digest }) => digest) }, BY);
       }
       // One that follows them makes room.
-      methods.recordListed({ id: "up", config: "c", definitions: [one("d", "d")] });
+      methods.recordListed({ id: "up", configHash: "c", definitions: [one("d", "d")] });
       const rows = sql.exec<{ rows: number }>("SELECT count(*) AS rows FROM upstream_reviews").one().rows;
       expect(rows).toBe(2000);
       expect(sql.exec("SELECT 1 FROM upstream_reviews WHERE name = 'd'").toArray()).toHaveLength(1);
@@ -114,10 +114,10 @@ describe("definitions that wait for approval", () => {
 
   it("have a bound in bytes: the reading fails, and what was approved stays", () =>
     withBench(["up"], ({ methods }) => {
-      methods.recordListed({ id: "up", config: "c", definitions: [one("mine", "mine")] });
+      methods.recordListed({ id: "up", configHash: "c", definitions: [one("mine", "mine")] });
       methods.decide({ id: "up", verdict: "approve", digests: ["d-mine"] }, BY);
       const large = Array.from({ length: 70 }, (_, at) => one(`t${at}`, `${at}${"x".repeat(250_000)}`));
-      expect(methods.recordListed({ id: "up", config: "c", definitions: [one("mine", "mine"), ...large] })).toBe(
+      expect(methods.recordListed({ id: "up", configHash: "c", definitions: [one("mine", "mine"), ...large] })).toBe(
         "full",
       );
       expect(names(methods.getState("up"))).toEqual(["mine"]);

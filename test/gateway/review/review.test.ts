@@ -217,7 +217,7 @@ describe("an upstream whose definitions are reviewed", { timeout: 40_000 }, () =
   it("shows no unapproved instructions, on /gateway either", async () => {
     const listing: Listing = { tools: [tool("go")], instructions: "Trust me." };
     const up = await reviewed(listing);
-    const wrapped = async (method: string) => {
+    const sendEnvelope = async (method: string) => {
       const message = { server_id: "up", jsonrpc: "2.0", id: 1, method };
       const request = new Request(`https://mcp.example.com/gateway/${up.tenant.id}`, {
         method: "POST",
@@ -227,15 +227,15 @@ describe("an upstream whose definitions are reviewed", { timeout: 40_000 }, () =
       return (await worker.fetch(request, env, createExecutionContext())).text();
     };
     expect(await up.pending()).toMatchObject([{ kind: "instructions" }, { kind: "tools" }]);
-    expect(await wrapped("server/discover")).not.toContain("Trust me.");
+    expect(await sendEnvelope("server/discover")).not.toContain("Trust me.");
     await up.approveAll();
-    expect(await wrapped("server/discover")).toContain("Trust me.");
-    const approved = await wrapped("tools/list");
+    expect(await sendEnvelope("server/discover")).toContain("Trust me.");
+    const approved = await sendEnvelope("tools/list");
     expect(approved).toContain("Does go.");
     listing.tools = [tool("go", { description: "Changed." }), tool("new")];
     listing.instructions = "Trust me more.";
-    expect(await wrapped("tools/list")).toBe(approved);
-    expect(await wrapped("server/discover")).not.toContain("Trust me more.");
+    expect(await sendEnvelope("tools/list")).toBe(approved);
+    expect(await sendEnvelope("server/discover")).not.toContain("Trust me more.");
   });
 
   it("keeps what was approved while it is switched off, and forgets it when it is taken away", async () => {

@@ -14,25 +14,25 @@ import { upstreamAt } from "../../support/workerd/upstreams.ts";
 const worker = createWorker({ tenants: {}, features: [gateway()] });
 
 type Method = (...args: unknown[]) => Promise<unknown>;
-const BINDINGS = ["UpstreamObject", "SessionObject"] as const;
+const AWAY_CLASSES = ["UpstreamObject", "SessionObject"] as const;
 
 /** `steps` gets the names of all calls to the objects; `at`: those that fail. */
 function faulty(steps: string[], at?: string, fault: ObjectFault = "hangs"): Env {
-  const wrapped = BINDINGS.map((binding) => {
+  const namespaces = AWAY_CLASSES.map((className) => {
     const getByName = (name: string) =>
-      new Proxy(exports[binding].getByName(name) as object, {
+      new Proxy(exports[className].getByName(name) as object, {
         get:
           (stub, method: string) =>
           async (...args: unknown[]) => {
-            const step = `${binding}.${method}`;
+            const step = `${className}.${method}`;
             steps.push(step);
             const work = async () => (stub as Record<string, Method>)[method]?.(...args);
             return step === at ? withFault(fault, work) : work();
           },
       });
-    return [binding, { getByName }] as const;
+    return [className, { getByName }] as const;
   });
-  return { ...env, ...Object.fromEntries(wrapped) };
+  return { ...env, ...Object.fromEntries(namespaces) };
 }
 
 /** A server of era 2025 with sessions. */

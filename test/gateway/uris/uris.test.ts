@@ -82,7 +82,7 @@ async function tenantWith(
     const [first] = (result?.["contents"] ?? []) as Json[];
     return error?.code ?? first;
   };
-  const wrapped = async (message: Json) => {
+  const sendEnvelope = async (message: Json) => {
     const request = new Request(`https://mcp.example.com/gateway/${id}`, {
       method: "POST",
       headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
@@ -90,7 +90,7 @@ async function tenantWith(
     });
     return (await worker.fetch(request, env, createExecutionContext())).json<{ result?: Json; error?: Json }>();
   };
-  return { ask, listed, read, wrapped };
+  return { ask, listed, read, sendEnvelope };
 }
 
 const SOON = { timeout: 20_000 };
@@ -148,14 +148,14 @@ describe("a prefix in the document", { timeout: 40_000 }, () => {
     "gives nothing of it to another upstream's template %s, even where its own is switched off",
     async (template) => {
       const requests: string[] = [];
-      const { listed, read, wrapped } = await tenantWith({
+      const { listed, read, sendEnvelope } = await tenantWith({
         wide: { url: upstreamWith("wide", ["file:///elsewhere", template], requests) },
         owner: { url: upstreamWith("owner", []), uris: ["file:///own/"], enabled: false },
       });
       await expect.poll(listed, SOON).toMatchObject({ names: ["file:///elsewhere"] });
       expect(await read("file:///own/1")).toBe(-32002);
       const message = { server_id: "wide", method: "resources/read", params: { uri: "file:///own/1" } };
-      expect(await wrapped(message)).toMatchObject({ error: { code: -32002 } });
+      expect(await sendEnvelope(message)).toMatchObject({ error: { code: -32002 } });
       expect(requests).toEqual([]);
     },
   );
@@ -167,13 +167,13 @@ describe("a prefix in the document", { timeout: 40_000 }, () => {
       uris: ["file:///own/"],
       trust: "review" as const,
     };
-    const { ask, read, wrapped } = await tenantWith({ own });
+    const { ask, read, sendEnvelope } = await tenantWith({ own });
     const waits = async () => JSON.stringify((await ask("resources/list")).result);
     await expect.poll(waits, SOON).toContain("2 definitions wait for approval");
     expect(await read("file:///own/1")).toBe(-32002);
     expect(await read("file:///own/unlisted")).toBe(-32002);
     const message = { server_id: "own", method: "resources/read", params: { uri: "file:///own/1" } };
-    expect(await wrapped(message)).toMatchObject({ error: { code: -32002 } });
+    expect(await sendEnvelope(message)).toMatchObject({ error: { code: -32002 } });
     expect(requests).toEqual([]);
   });
 
@@ -189,7 +189,7 @@ describe("a prefix in the document", { timeout: 40_000 }, () => {
     expect(await tenant.read("y://m")).toBe(-32002);
     expect(requests).toEqual(["x://n/Other%7e"]);
     const message = { server_id: "narrow", method: "resources/read", params: { uri: "x://n/unlisted" } };
-    expect((await tenant.wrapped(message)).result).toMatchObject({ contents: [{ text: "from narrow" }] });
+    expect((await tenant.sendEnvelope(message)).result).toMatchObject({ contents: [{ text: "from narrow" }] });
   });
 });
 
@@ -221,10 +221,12 @@ describe("a user interface", { timeout: 40_000 }, () => {
     const tenant = await tenantWith({ a: { url: upstreamWith("a", ["ui://panel"]) } });
     await expect.poll(async () => (await tenant.listed()).names, SOON).toEqual(["ui://a/panel"]);
     const read = { server_id: "a", method: "resources/read", params: { uri: "ui://panel" } };
-    expect((await tenant.wrapped(read)).result).toMatchObject({ contents: [{ uri: "ui://panel", text: "from a" }] });
-    const list = await tenant.wrapped({ server_id: "a", method: "resources/list" });
+    expect((await tenant.sendEnvelope(read)).result).toMatchObject({
+      contents: [{ uri: "ui://panel", text: "from a" }],
+    });
+    const list = await tenant.sendEnvelope({ server_id: "a", method: "resources/list" });
     expect(list.result).toMatchObject({ resources: [{ uri: "ui://panel" }] });
     const call = { server_id: "a", method: "tools/call", params: { name: "show" } };
-    expect((await tenant.wrapped(call)).result).toMatchObject({ content: [{ uri: "ui://panel" }, {}, {}] });
+    expect((await tenant.sendEnvelope(call)).result).toMatchObject({ content: [{ uri: "ui://panel" }, {}, {}] });
   });
 });

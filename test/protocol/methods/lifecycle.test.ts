@@ -16,16 +16,16 @@ function begin(params: JsonObject, handlers = new FakeRequestHandlers()) {
 
 describe("initialize", () => {
   test.each([...VERSIONS_2025, "2024-10-07"])("of %s is answered in its revision", (protocolVersion) => {
-    const { result, negotiated } = begin({ protocolVersion, capabilities: {}, clientInfo: CLIENT });
+    const { result, negotiation } = begin({ protocolVersion, capabilities: {}, clientInfo: CLIENT });
     expect(result).toMatchObject({ protocolVersion, serverInfo: { name: "fake", version: "1.2.3" } });
     const { json } = encodeOutcome(
       1,
       { kind: "complete", result },
-      negotiated.revision,
+      negotiation.revision,
       new FakeRequestHandlers().server,
     );
     const message = JSON.parse(json) as JsonObject;
-    expectOfficial(negotiated.revision.version, message, { direction: "server", method: "initialize" });
+    expectOfficial(negotiation.revision.version, message, { direction: "server", method: "initialize" });
     expect(message.result).not.toHaveProperty("resultType");
     expect(message.result).not.toHaveProperty("_meta");
   });
@@ -67,12 +67,12 @@ describe("initialize", () => {
 
   test.each(VERSIONS_2025)("declares the author's extensions, in %s", (protocolVersion) => {
     const extensions = { "com.example/charts": { version: 1 } };
-    const { result, negotiated } = begin({ protocolVersion }, new FakeRequestHandlers({ extensions }));
+    const { result, negotiation } = begin({ protocolVersion }, new FakeRequestHandlers({ extensions }));
     expect(result.capabilities).toMatchObject({ extensions, tools: {} });
     const { json } = encodeOutcome(
       1,
       { kind: "complete", result },
-      negotiated.revision,
+      negotiation.revision,
       new FakeRequestHandlers().server,
     );
     expectOfficial(protocolVersion, JSON.parse(json) as JsonObject, { direction: "server", method: "initialize" });

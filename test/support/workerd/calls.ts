@@ -1,4 +1,4 @@
-// Requests as the protocol hands them to a backend, for a tenant on real bindings.
+// Requests as the protocol hands them to its handlers, for a tenant on real bindings.
 
 import { resolveLimits } from "../../../src/limits/limit-definitions.ts";
 import { env } from "cloudflare:workers";

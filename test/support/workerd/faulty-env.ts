@@ -4,7 +4,7 @@ import { env, exports } from "cloudflare:workers";
 import type { Env } from "../../../src/tenantry.ts";
 import { withFault, type ObjectFault } from "./object-faults.ts";
 
-const OBJECTS = ["TenantObject", "ContentObject", "DirectoryObject"] as const;
+const FAULTY_CLASSES = ["TenantObject", "ContentObject", "DirectoryObject"] as const;
 
 type Calling = (name: string, work: () => unknown) => unknown;
 
@@ -54,7 +54,7 @@ function calledBy(going: (name: string, work: () => unknown) => unknown): {
     return going(name, work);
   };
   const bound: Record<string, unknown> = { ...env };
-  for (const name of OBJECTS) {
+  for (const name of FAULTY_CLASSES) {
     bound[name] = watched(exports[name], (_method, get) =>
       watched(get() as object, (method, work) => step(`${name} ${method}`, work)),
     );

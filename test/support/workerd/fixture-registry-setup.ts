@@ -1,7 +1,7 @@
 // Each test begins with the fixture Worker as the one that objects and entrypoints find.
 
 import { afterAll, beforeEach } from "vitest";
-import { findFixture } from "./fixture-registry.ts";
+import { restoreFixtureWorker } from "./fixture-registry.ts";
 
-beforeEach(findFixture);
-afterAll(findFixture);
+beforeEach(restoreFixtureWorker);
+afterAll(restoreFixtureWorker);

@@ -1,5 +1,5 @@
-// Which Workers the objects and entrypoints of the tests' script find: the fixture's, unless a test makes one of its
-// own.
+// The Worker that objects and entrypoints of the tests' script call: the one that was created last at its path. That is
+// the fixture's, unless a test creates one of its own.
 
 import "../../fixtures/worker.ts";
 
@@ -8,7 +8,7 @@ type Workers = Map<string, unknown>;
 const found = (globalThis as { [place: symbol]: Workers | undefined })[Symbol.for("tenantry.workers")] as Workers;
 const ofFixture = [...found];
 
-/** After a Worker was made that is somebody else's, or of a test that is over. */
-export function findFixture(): void {
+/** For a test that created a Worker which stands for another deployment, such as an upstream. */
+export function restoreFixtureWorker(): void {
   for (const [path, worker] of ofFixture) found.set(path, worker);
 }

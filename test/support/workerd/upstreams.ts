@@ -8,7 +8,7 @@ import type { UpstreamContext } from "../../../src/deployment/deployment.ts";
 import { storageKey } from "../../../src/tenants/object/tenant-uid.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import type { createWorker } from "../../../src/tenantry.ts";
-import { findFixture } from "./fixture-registry.ts";
+import { restoreFixtureWorker } from "./fixture-registry.ts";
 import type { FreshTenant } from "./tenant.ts";
 
 export type Answering = (request: Request) => Response | Promise<Response>;
@@ -65,7 +65,7 @@ export function upstreamContextOf(
  * `heard` gets the bodies that it was sent.
  */
 export function workerAt(worker: Pick<ReturnType<typeof createWorker>, "fetch">, requests: string[] = []): string {
-  findFixture();
+  restoreFixtureWorker();
   return upstreamAt(async (request) => {
     requests.push(await request.clone().text());
     return worker.fetch(request, env, createExecutionContext());

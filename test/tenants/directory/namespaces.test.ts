@@ -1,15 +1,16 @@
 import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { CLASSES, hasNamespace, namespaceOf } from "../../../src/tenants/directory/namespaces.ts";
+import { hasNamespace, namespaceOf } from "../../../src/tenants/directory/namespaces.ts";
+import { OBJECT_CLASSES } from "../../../src/tenants/directory/object-classes.ts";
 import { createWorker } from "../../../src/tenantry.ts";
 
 it("the Worker's exports give the objects of each class, in a request and in an object", async () => {
-  const here = CLASSES.map((name) => hasNamespace(env, name));
+  const here = OBJECT_CLASSES.map((name) => hasNamespace(env, name));
   const inObject = await runInDurableObject(exports.UpstreamObject.getByName("namespaces"), (object) =>
-    CLASSES.map((name) => hasNamespace(Reflect.get(object, "env"), name)),
+    OBJECT_CLASSES.map((name) => hasNamespace(Reflect.get(object, "env"), name)),
   );
-  expect([...here, ...inObject]).toEqual(Array(2 * CLASSES.length).fill(true));
+  expect([...here, ...inObject]).toEqual(Array(2 * OBJECT_CLASSES.length).fill(true));
 });
 
 it("a binding with the name of the class goes first", async () => {

@@ -1,7 +1,7 @@
 import { evictDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { createResourceStore } from "../../../src/resources/resource-store.ts";
+import { createResourceStore } from "../../../src/resources/tenant-resource-store.ts";
 import { contentStore } from "../../../src/resources/content-store.ts";
 import { createChangeDomain } from "../../../src/tenants/object/change-store.ts";
 import { createChangeClient, type ChangeMethods } from "../../../src/tenants/object/change-rpc.ts";

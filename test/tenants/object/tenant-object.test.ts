@@ -1,7 +1,7 @@
 import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
-import { createResourceStore } from "../../../src/resources/resource-store.ts";
+import { createResourceStore } from "../../../src/resources/tenant-resource-store.ts";
 import { contentStore } from "../../../src/resources/content-store.ts";
 import { createStoreObject } from "../../../src/tenants/object/store-object.ts";
 import { createRpcClient, type StoreHost, type Store } from "../../../src/tenants/object/store.ts";

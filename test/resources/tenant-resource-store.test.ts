@@ -4,7 +4,7 @@ import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { NewResource } from "../../src/handlers/resource-store.ts";
-import { MAX_RESOURCE_BYTES, createResourceStore } from "../../src/resources/resource-store.ts";
+import { MAX_RESOURCE_BYTES, createResourceStore } from "../../src/resources/tenant-resource-store.ts";
 import { contentStore, type ContentRpc } from "../../src/resources/content-store.ts";
 import { AppError } from "../../src/protocol/app-error.ts";
 import { createRpcClient } from "../../src/tenants/object/store.ts";

@@ -10,9 +10,9 @@ import * as fc from "fast-check";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { experimental_readRawConfig as readToml } from "wrangler";
 import { parse as parseYaml } from "yaml";
-import { KEY_VARIABLE, serverName, type ClientEndpoint, type Snippet } from "../../../src/connect/recipes/recipe.ts";
-import { RECIPES, findRecipe } from "../../../src/connect/recipes/recipes.ts";
-import { SEED } from "../../support/seed.ts";
+import { KEY_VARIABLE, serverName, type ClientEndpoint, type Snippet } from "../../src/connect/recipes/recipe.ts";
+import { RECIPES, findRecipe } from "../../src/connect/recipes/recipes.ts";
+import { SEED } from "../support/seed.ts";
 
 const NAME = "acme-eu_public";
 const URL_OF_IT = "https://mcp.example.com/mcp/acme-eu/public";

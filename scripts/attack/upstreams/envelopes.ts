@@ -5,15 +5,15 @@ import { setTimeout as pause } from "node:timers/promises";
 import { rowOf, type Attack, type Row } from "../report.ts";
 import { didIt, REVISIONS, type Answer, type CallOptions, type Json, type Revision, type Target } from "../target.ts";
 import { Draw } from "./draw.ts";
-import { tenantWith, wrapped, writtenWrapped } from "./attacked-tenant.ts";
+import { tenantWith, sendEnvelope, writeEnvelope } from "./attacked-tenant.ts";
 import { eraOf, GO, HostileUpstreams, textResult, type Behaviour } from "./hostile-upstream.ts";
 
-export const wrappedForm: Attack = {
-  name: "wrapped form",
+export const envelopes: Attack = {
+  name: "envelopes",
   classes: ["hidden things that influence visible answers", "a check before the last wait", "who may undo whom"],
   run: async (target) => {
     const hostile = await HostileUpstreams.start();
-    const draw = new Draw(target.seed, "wrapped form");
+    const draw = new Draw(target.seed, "envelopes");
     try {
       return [
         await hidden(target, hostile, draw),
@@ -66,17 +66,17 @@ async function hidden(target: Target, hostile: HostileUpstreams, draw: Draw): Pr
   let tried = 0;
   for (const view of views) {
     const options = { ...view, server: "up", revision: draw.one<Revision>(REVISIONS) };
-    const control = await wrapped(target, tenant, ["tools/call", { name: "go" }], options);
+    const control = await sendEnvelope(target, tenant, ["tools/call", { name: "go" }], options);
     if (!control.text.includes("reached go")) gaveWay.push(`what is shown is refused: ${control.text.slice(0, 80)}`);
     for (const kind of ["tools", "prompts", "resources"]) {
-      const { text } = await wrapped(target, tenant, [`${kind}/list`, {}], options);
+      const { text } = await sendEnvelope(target, tenant, [`${kind}/list`, {}], options);
       if (/hidden/i.test(text)) gaveWay.push(`${kind}/list shows what is hidden`);
     }
     const spelled = NAMES.slice(1).flatMap((name) => SPELLINGS.map((spell) => spell(name)));
     const requests = draw.shuffled(spelled.flatMap(usesOf));
     tried += requests.length;
     for (const [method, params] of requests) {
-      const { text } = await wrapped(target, tenant, [method, params], options);
+      const { text } = await sendEnvelope(target, tenant, [method, params], options);
       const about = `${method} ${JSON.stringify(params).slice(0, 60)}`;
       if (text.includes("reached")) gaveWay.push(`${about} was reached`);
       else if (method === "tools/call" && !/-3260[02]/.test(text)) gaveWay.push(`${about}: ${text.slice(0, 80)}`);
@@ -130,19 +130,19 @@ async function servers(target: Target, hostile: HostileUpstreams, draw: Draw): P
     const tenants = server === "up" ? [own] : [own, other];
     const rounds = tenants.flatMap((tenant) => REVISIONS.map((revision) => ({ tenant, revision })));
     for (const { tenant, revision } of rounds) {
-      const answer = await wrapped(target, tenant, ["tools/call", { name: "go" }], { server, revision });
+      const answer = await sendEnvelope(target, tenant, ["tools/call", { name: "go" }], { server, revision });
       const about = `server_id ${JSON.stringify(server)?.slice(0, 30)}`;
       gaveWay.push(...unknownFaults(answer, server).map((fault) => `${about}: ${fault}`));
     }
   }
   // Where there is none, the answer is the same as where it is another tenant's.
   const answerOf = async (server: string) => {
-    const { status, text } = await wrapped(target, own, ["tools/list", {}], { server });
+    const { status, text } = await sendEnvelope(target, own, ["tools/list", {}], { server });
     return `${status} ${text.replaceAll(server, "SERVER")}`;
   };
   if ((await answerOf("up")) !== (await answerOf("nobody"))) gaveWay.push("another tenant's is told from none");
   const { token } = await target.key(own);
-  const stranger = await wrapped(target, other, ["tools/call", { name: "go" }], { server: "up", key: token });
+  const stranger = await sendEnvelope(target, other, ["tools/call", { name: "go" }], { server: "up", key: token });
   if (stranger.text.includes("reached")) gaveWay.push("another tenant's key was taken");
   if (hostile.heard(url) > 0) gaveWay.push(`${hostile.heard(url)} calls reached the upstream`);
   return rowOf(
@@ -180,7 +180,7 @@ async function revoked(target: Target, hostile: HostileUpstreams): Promise<Row> 
         const key = await target.key(tenant);
         const options = { key: key.token, revision };
         const params = { name: endpoint === "mcp" ? "up__go" : "go", arguments: {} };
-        const form = writtenWrapped(tenant, ["tools/call", params], { ...options, server: "up" });
+        const form = writeEnvelope(tenant, ["tools/call", params], { ...options, server: "up" });
         const late = () =>
           endpoint === "mcp"
             ? target.slowCall(tenant, "tools/call", params, options)
@@ -188,7 +188,7 @@ async function revoked(target: Target, hostile: HostileUpstreams): Promise<Row> 
         const waiting =
           endpoint === "mcp"
             ? target.call(tenant, "tools/call", params, options)
-            : wrapped(target, tenant, ["tools/call", params], { ...options, server: "up" });
+            : sendEnvelope(target, tenant, ["tools/call", params], { ...options, server: "up" });
         for (let at = 0; hostile.heard(url) === 0 && at < 100; at += 1) await pause(50);
         const before = hostile.heard(url);
         const held = Array.from({ length: 3 }, late);
@@ -260,5 +260,5 @@ async function flood(target: Target, hostile: HostileUpstreams): Promise<Row> {
 async function either(target: Target, tenant: string, at: number): Promise<Answer> {
   const revision = REVISIONS[(at >> 1) % REVISIONS.length] ?? REVISIONS[0];
   if (at % 2 === 0) return target.tool(tenant, "up__go", {}, { revision });
-  return wrapped(target, tenant, ["tools/call", { name: "go" }], { server: "up", revision });
+  return sendEnvelope(target, tenant, ["tools/call", { name: "go" }], { server: "up", revision });
 }

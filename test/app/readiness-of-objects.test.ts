@@ -1,16 +1,17 @@
 // A Worker whose object classes cannot be used answers 500 to everything: /readyz must say so, and the log why.
 
 import { expect, onTestFinished, test } from "vitest";
-import { OBJECTS, startWorker, bundleWorker } from "../support/start-worker.ts";
+import { OBJECT_CLASSES } from "../../src/tenants/directory/object-classes.ts";
+import { startWorker, bundleWorker } from "../support/start-worker.ts";
 
-const start = async (unmigrated: readonly string[]) => {
-  const worker = await startWorker(await bundleWorker("worker"), { unmigrated });
+const start = async (classesWithoutSqlite: readonly string[]) => {
+  const worker = await startWorker(await bundleWorker("worker"), { classesWithoutSqlite });
   onTestFinished(() => worker.stop());
   return worker;
 };
 
 // A hub stores nothing, and can do without.
-test.each(OBJECTS.filter((name) => name !== "HubObject"))(
+test.each(OBJECT_CLASSES.filter((name) => name !== "HubObject"))(
   "/readyz says unavailable where %s has no migration, and the log says why",
   async (name) => {
     const worker = await start([name]);

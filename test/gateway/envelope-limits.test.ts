@@ -56,12 +56,12 @@ describe.each([
   it("holds for both endpoints together, though a profile calls the tool by another name", async () => {
     const profiles = { p: { tools: { rename: { up__go: { name: "went" } } } } };
     const path = `${await serving({ profiles, limits: { [limit]: most, exact: true } })}/p`;
-    const wrapped = () => send("gateway", path, message("go", { server_id: "up" }));
+    const sendEnvelope = () => send("gateway", path, message("go", { server_id: "up" }));
     const own = () => send("mcp", path, message("went"));
     for (let times = 0; times < most; times += 1) {
-      expect((await (times % 2 === 0 ? wrapped() : own())).text).toContain("gone");
+      expect((await (times % 2 === 0 ? sendEnvelope() : own())).text).toContain("gone");
     }
-    for (const over of [await wrapped(), await own()]) {
+    for (const over of [await sendEnvelope(), await own()]) {
       expect([over.status, over.policy]).toEqual([429, expect.stringContaining(limit)]);
     }
   });
