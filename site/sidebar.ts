@@ -37,6 +37,7 @@ const GROUPS = {
   "Other MCP servers": ["docs/gateway.md", "docs/gateway-calls.md", "docs/gateway-operate.md", "docs/gateway-stdio.md"],
   "Run it": [
     "docs/operations.md",
+    "docs/versions.md",
     "docs/operators.md",
     "docs/domains.md",
     "docs/costs.md",
