@@ -31,7 +31,7 @@ export interface AdminApi extends Pick<AdminClient, "request" | "dryRun" | "resp
    */
   remove<N extends AdminRoute>(route: N, ...args: AdminArguments<N>): Promise<AdminAnswer<N> | undefined>;
   /** Like `remove`, for routes that answer `changed: false` instead of 404. */
-  withdraw<N extends WithdrawRoute>(route: N, ...args: AdminArguments<N>): Promise<WithdrawResult<N>>;
+  change<N extends ChangeRoute>(route: N, ...args: AdminArguments<N>): Promise<ChangeResult<N>>;
   /** undefined if the server answers 404. */
   find<N extends AdminRoute>(route: N, ...args: AdminArguments<N>): Promise<AdminAnswer<N> | undefined>;
   /** At most `limit` items. */
@@ -42,11 +42,11 @@ export interface AdminApi extends Pick<AdminClient, "request" | "dryRun" | "resp
   ): AsyncGenerator<readonly AdminItem<N>[]>;
 }
 
-type WithdrawRoute = {
+type ChangeRoute = {
   [N in AdminRoute]: N extends `DELETE ${string}` ? (AdminAnswer<N> extends { changed: boolean } ? N : never) : never;
 }[AdminRoute];
 /** `repeated`: the answer to the first attempt was lost, and a retry found nothing left to remove. */
-type WithdrawResult<N extends WithdrawRoute> = AdminAnswer<N> & { readonly repeated?: true };
+type ChangeResult<N extends ChangeRoute> = AdminAnswer<N> & { readonly repeated?: true };
 
 /** A route and its request, without the types that relate them. */
 type UntypedRequest = (route: string, request?: object) => Promise<Response>;
@@ -86,7 +86,7 @@ export function createAdminApi(target: Target, signal: AbortSignal): AdminApi {
         if (error instanceof AdminError) return undefined;
         throw error;
       }),
-    withdraw: async (route: string, args?: object) => {
+    change: async (route: string, args?: object) => {
       const answer = await response(route, args);
       const result = (await readJson(answer)) as { readonly changed: boolean };
       return !result.changed && RETRIED.has(answer) ? { ...result, changed: true, repeated: true } : result;

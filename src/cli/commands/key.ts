@@ -180,7 +180,7 @@ async function revokeKey(
 ): Promise<void> {
   await confirm(context, `Revoke key ${key} of ${tenant}`, yes);
   const revoke = (id: string) =>
-    context.api.withdraw("DELETE /tenants/{id}/keys/{key}", { params: { id: tenant, key: id } });
+    context.api.change("DELETE /tenants/{id}/keys/{key}", { params: { id: tenant, key: id } });
   let done = await revoke(key).catch((error: unknown) => {
     if (!isNotAnId(error, key)) throw error;
     return undefined;
