@@ -30,7 +30,7 @@ export interface AdminApi extends Pick<AdminClient, "request" | "dryRun" | "resp
    * already deleted by an attempt whose answer was lost.
    */
   remove<N extends AdminRoute>(route: N, ...args: AdminArguments<N>): Promise<AdminAnswer<N> | undefined>;
-  /** Like `remove`, for routes that answer `changed: false` instead of 404. */
+  /** For routes that answer `changed`. A retry may find the change already made by an attempt whose answer was lost. */
   change<N extends ChangeRoute>(route: N, ...args: AdminArguments<N>): Promise<ChangeResult<N>>;
   /** undefined if the server answers 404. */
   find<N extends AdminRoute>(route: N, ...args: AdminArguments<N>): Promise<AdminAnswer<N> | undefined>;
@@ -43,9 +43,13 @@ export interface AdminApi extends Pick<AdminClient, "request" | "dryRun" | "resp
 }
 
 type ChangeRoute = {
-  [N in AdminRoute]: N extends `DELETE ${string}` ? (AdminAnswer<N> extends { changed: boolean } ? N : never) : never;
+  [N in AdminRoute]: N extends `${"DELETE" | "PUT"} ${string}`
+    ? AdminAnswer<N> extends { changed: boolean }
+      ? N
+      : never
+    : never;
 }[AdminRoute];
-/** `repeated`: the answer to the first attempt was lost, and a retry found nothing left to remove. */
+/** `repeated`: the answer to the first attempt was lost, and a retry found nothing left to change. */
 type ChangeResult<N extends ChangeRoute> = AdminAnswer<N> & { readonly repeated?: true };
 
 /** A route and its request, without the types that relate them. */
