@@ -92,7 +92,12 @@ async function createKey(context: CommandContext, [tenant]: readonly [string], o
 }
 
 function showCreatedKey(context: CommandContext, created: CreatedKey): void {
-  context.note(`Key ${created.id}. This is the only time its token is shown:`);
+  const { isTTY } = context.terminal.stdout;
+  context.note(
+    isTTY
+      ? `Key ${created.id}. This is the only time its token is shown:`
+      : `Key ${created.id} created. Its token is on stdout and cannot be shown again.`,
+  );
   context.show(created, () => created.token);
 }
 
