@@ -86,7 +86,14 @@ export function createProgram(terminal: Terminal): Command {
   }
   for (const command of [program, ...program.commands]) command.helpCommand(false);
   rejectRepeatedOptions(program);
+  markRequiredOptions(program);
   return program;
+}
+
+/** For help and docs/commands.md: commander itself marks no option. */
+function markRequiredOptions(command: Command): void {
+  for (const option of command.options) if (option.mandatory) option.description = `required: ${option.description}`;
+  for (const subcommand of command.commands) markRequiredOptions(subcommand);
 }
 
 /**
