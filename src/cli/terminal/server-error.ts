@@ -84,7 +84,8 @@ function unexpectedResponseText(response: Response, text: string): string {
   // A Worker that lacks a binding says so.
   if (status === 500 && type.startsWith("text/plain") && text !== "") return `${url} answered 500: ${text.trim()}`;
   const isEndpoint = /\/mcp(\/[^/]*){0,2}\/admin\/v1\//.test(url);
-  const hint = isEndpoint ? ". --url is the server's own, without /mcp/TENANT" : "";
+  const featureHint = status === 404 ? ". Does the Worker have features: [admin()]?" : "";
+  const hint = isEndpoint ? ". --url is the server's own, without /mcp/TENANT" : featureHint;
   return `${url} answered ${status} (${type}): no admin API answers there${hint}`;
 }
 
