@@ -52,7 +52,11 @@ export async function runCommandLine(args: readonly string[], processContext: Pr
     const { exit, message } = failureOf(error, terminal, (code) => helpHint(program, args, code));
     if (message === "") return exit;
     if (args.includes("--json")) terminal.stderr.write(`${printableJson(failureJson(error, { exit, message }))}\n`);
-    else terminal.stderr.write(`tenantry: ${oneLine(rewriteInvocation(message, processContext.env))}\n`);
+    else {
+      const lines = error instanceof ValidationError ? error.lines : [message];
+      const text = lines.map((line) => oneLine(rewriteInvocation(line, processContext.env))).join("\n");
+      terminal.stderr.write(`tenantry: ${text}\n`);
+    }
     return exit;
   }
 }

@@ -35,6 +35,8 @@ export class ResponseError extends CliError {
 export class ValidationError extends ResponseError {
   readonly title: string;
   readonly memberErrors: readonly MemberError[];
+  /** The message for a terminal: several errors have a line each. */
+  readonly lines: readonly string[];
 
   constructor(status: number, title: string, memberErrors: readonly MemberError[]) {
     const texts = memberErrors.map(({ field, rule, position: at }) => {
@@ -44,6 +46,10 @@ export class ValidationError extends ResponseError {
     super(status, oneLine(`${title}: ${texts.join("; ")}`).slice(0, MAX_PROBLEM_CHARACTERS));
     this.title = title;
     this.memberErrors = memberErrors;
+    this.lines =
+      texts.length === 1
+        ? [this.message]
+        : [`${title}:`, ...texts.map((text) => `  ${oneLine(text).slice(0, MAX_PROBLEM_CHARACTERS)}`)];
   }
 }
 
