@@ -55,6 +55,9 @@ if (args.includes("--help") || args.includes("-h")) {
   console.log(HELP);
   process.exit(0);
 }
+// npm keeps an option before `--` for itself and passes its value on. Any other first word is an entry for wrangler.
+const [first = ""] = args;
+if (/^\d+$/.test(first)) fail(`${first}: unexpected; options come after --: npm start -- --port ${first}`);
 const bare = Object.keys(given).find((name) => OURS.includes(name) && given[name] === true);
 if (bare !== undefined) fail(`--${bare}: its value is missing; npm start -- --help says what there is`);
 const port = textOf("port") ?? DEFAULT_PORT;

@@ -52,7 +52,11 @@ export async function runCommandLine(args: readonly string[], processContext: Pr
     const { exit, message } = failureOf(error, terminal, (code) => helpHint(program, args, code));
     if (message === "") return exit;
     if (args.includes("--json")) terminal.stderr.write(`${printableJson(failureJson(error, { exit, message }))}\n`);
-    else terminal.stderr.write(`tenantry: ${oneLine(rewriteInvocation(message, processContext.env))}\n`);
+    else {
+      const lines = error instanceof ValidationError ? error.lines : [message];
+      const text = lines.map((line) => oneLine(rewriteInvocation(line, processContext.env))).join("\n");
+      terminal.stderr.write(`tenantry: ${text}\n`);
+    }
     return exit;
   }
 }
@@ -86,7 +90,14 @@ export function createProgram(terminal: Terminal): Command {
   }
   for (const command of [program, ...program.commands]) command.helpCommand(false);
   rejectRepeatedOptions(program);
+  markRequiredOptions(program);
   return program;
+}
+
+/** For help and docs/commands.md: commander itself marks no option. */
+function markRequiredOptions(command: Command): void {
+  for (const option of command.options) if (option.mandatory) option.description = `required: ${option.description}`;
+  for (const subcommand of command.commands) markRequiredOptions(subcommand);
 }
 
 /**

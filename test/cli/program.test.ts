@@ -186,14 +186,21 @@ test.each([
     what: "HTML",
     answer: { status: 404, body: Buffer.from("<h1>"), headers: { "content-type": "text/html" } },
     exit: 3,
+    hint: ". Does the Worker have features: [admin()]?",
   },
-  { what: "HTML with 200", answer: { body: Buffer.from("<h1>"), headers: { "content-type": "text/html" } }, exit: 1 },
-])("something that answers with $what is no tenantry server", async ({ answer, exit }) => {
+  {
+    what: "HTML with 200",
+    answer: { body: Buffer.from("<h1>"), headers: { "content-type": "text/html" } },
+    exit: 1,
+    hint: "",
+  },
+])("something that answers with $what is no tenantry server", async ({ answer, exit, hint }) => {
   const { admin, cli } = await commandLine();
   admin.intercept = () => answer;
   const ended = await cli.run(["tenant", "show", "acme"]);
   expect(ended.exit).toBe(exit);
-  expect(ended.stderr).toMatch(/^tenantry: .*no admin API answers there\n$/);
+  expect(ended.stderr).toMatch(/^tenantry: .*/);
+  expect(ended.stderr.split("no admin API answers there").at(-1)).toBe(`${hint}\n`);
 });
 
 test("a Worker that lacks a binding is quoted", async () => {

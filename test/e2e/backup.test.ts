@@ -95,6 +95,13 @@ test("a restored tenant is what it was, and a revoked key comes back only where 
   expect(await keptOf(elsewhere)).toEqual(await keptOf(at));
   await expect.poll(() => tools(there, id, key)).toEqual(["far__sing"]);
 
+  const other = `${id}-2`;
+  expect(await restore("--tenant", other)).toMatchObject({
+    stderr: expect.stringContaining(`open /mcp/${other}, too`),
+  });
+  onTestFinished(async () => void (await elsewhere.ask("DELETE", `/tenants/${other}`)));
+  await tools(there, other, key);
+
   const { revision } = await elsewhere.ask("GET", `/tenants/${id}`);
   expect(await restore("--keys")).toMatchObject({ exit: 0 });
   expect(await elsewhere.ask("GET", `/tenants/${id}`)).toMatchObject({ revision });

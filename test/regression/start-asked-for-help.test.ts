@@ -29,3 +29,11 @@ test.each(["--port", "--persist-to", "--config"])("%s without its value starts n
     stderr: `${flag}: its value is missing; npm start -- --help says what there is\n`,
   });
 });
+
+test("a number, which npm leaves of --port before --, starts nothing", () => {
+  const { status, stderr } = started("8974");
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: "8974: unexpected; options come after --: npm start -- --port 8974\n",
+  });
+});

@@ -30,8 +30,8 @@ export interface AdminApi extends Pick<AdminClient, "request" | "dryRun" | "resp
    * already deleted by an attempt whose answer was lost.
    */
   remove<N extends AdminRoute>(route: N, ...args: AdminArguments<N>): Promise<AdminAnswer<N> | undefined>;
-  /** Like `remove`, for routes that answer `changed: false` instead of 404. */
-  withdraw<N extends WithdrawRoute>(route: N, ...args: AdminArguments<N>): Promise<WithdrawResult<N>>;
+  /** For routes that answer `changed`. A retry may find the change already made by an attempt whose answer was lost. */
+  change<N extends ChangeRoute>(route: N, ...args: AdminArguments<N>): Promise<ChangeResult<N>>;
   /** undefined if the server answers 404. */
   find<N extends AdminRoute>(route: N, ...args: AdminArguments<N>): Promise<AdminAnswer<N> | undefined>;
   /** At most `limit` items. */
@@ -42,11 +42,15 @@ export interface AdminApi extends Pick<AdminClient, "request" | "dryRun" | "resp
   ): AsyncGenerator<readonly AdminItem<N>[]>;
 }
 
-type WithdrawRoute = {
-  [N in AdminRoute]: N extends `DELETE ${string}` ? (AdminAnswer<N> extends { changed: boolean } ? N : never) : never;
+type ChangeRoute = {
+  [N in AdminRoute]: N extends `${"DELETE" | "PUT"} ${string}`
+    ? AdminAnswer<N> extends { changed: boolean }
+      ? N
+      : never
+    : never;
 }[AdminRoute];
-/** `repeated`: the answer to the first attempt was lost, and a retry found nothing left to remove. */
-type WithdrawResult<N extends WithdrawRoute> = AdminAnswer<N> & { readonly repeated?: true };
+/** `repeated`: the answer to the first attempt was lost, and a retry found nothing left to change. */
+type ChangeResult<N extends ChangeRoute> = AdminAnswer<N> & { readonly repeated?: true };
 
 /** A route and its request, without the types that relate them. */
 type UntypedRequest = (route: string, request?: object) => Promise<Response>;
@@ -86,7 +90,7 @@ export function createAdminApi(target: Target, signal: AbortSignal): AdminApi {
         if (error instanceof AdminError) return undefined;
         throw error;
       }),
-    withdraw: async (route: string, args?: object) => {
+    change: async (route: string, args?: object) => {
       const answer = await response(route, args);
       const result = (await readJson(answer)) as { readonly changed: boolean };
       return !result.changed && RETRIED.has(answer) ? { ...result, changed: true, repeated: true } : result;

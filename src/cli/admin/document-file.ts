@@ -101,9 +101,8 @@ async function addPositions<T>(source: ParsedFile, work: () => Promise<T>): Prom
     return await work();
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
-    const { withPosition: placed } = await import("./file-positions.ts");
-    const memberErrors = error.memberErrors.map((rule) => placed(source, rule));
-    throw new ValidationError(error.status, error.title, memberErrors);
+    const { withPositions } = await import("./file-positions.ts");
+    throw new ValidationError(error.status, error.title, withPositions(source, error.memberErrors));
   }
 }
 

@@ -9,9 +9,20 @@ export interface ParsedFile {
   readonly lines: LineCounter;
 }
 
-/** The rule, with the member's position in the file; without one if the file lacks the member. */
-export function withPosition({ file, parsed, lines }: ParsedFile, { field, rule }: MemberError): MemberError {
-  const position = positionOf(parsed.contents, field);
+/** The errors in the order of the file; those whose member the file lacks come last, without a position. */
+export function withPositions(source: ParsedFile, errors: readonly MemberError[]): MemberError[] {
+  const located = errors.map((error) => ({ error, position: positionOf(source.parsed.contents, error.field) }));
+  const offsetOf = ({ position }: (typeof located)[number]) => position?.offset ?? Number.MAX_SAFE_INTEGER;
+  return located
+    .toSorted((a, b) => offsetOf(a) - offsetOf(b))
+    .map(({ error, position }) => withPosition(source, error, position));
+}
+
+function withPosition(
+  { file, lines }: ParsedFile,
+  { field, rule }: MemberError,
+  position: NodePosition | undefined,
+): MemberError {
   if (position === undefined) return { field, rule };
   const { line, col } = lines.linePos(position.offset);
   return { field, rule: rule + quotesHint(rule, position.node), position: `${file}:${line}:${col}` };

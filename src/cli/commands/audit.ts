@@ -8,6 +8,7 @@ import { parseCount, parseKeyId } from "./option-values.ts";
 import { runCommand, takeNewest, type CommandContext } from "../command-context.ts";
 import { changeText, differences, kindOf, MARKS, type DocumentChange } from "../terminal/changes.ts";
 import { truncate, definitionList, shortJson, formatTable, formatTime } from "../terminal/table.ts";
+import { rewriteInvocation } from "../terminal/invocation.ts";
 import { oneLine } from "../terminal/printable.ts";
 import { upstreamHints } from "../terminal/upstream-hints.ts";
 import type { Terminal } from "../terminal/terminal.ts";
@@ -127,7 +128,10 @@ async function showExplanation(
       const mark = decidedBy.includes(reason) ? ">" : "-";
       const matching = causes.filter((cause) => cause.reason === reason);
       const hints = upstreamHints(matching, { tenant, upstream: matching[0]?.source ?? "" });
-      return [`${mark} ${oneLine(reason)}`, ...(hints === undefined ? [] : [`  what helps: ${oneLine(hints)}`])];
+      return [
+        `${mark} ${oneLine(reason)}`,
+        ...(hints === undefined ? [] : [`  what helps: ${oneLine(rewriteInvocation(hints, context.terminal.env))}`]),
+      ];
     });
     // An unknown may also be one of the reasons; print it once.
     const unknownLines = unknown.filter((one) => !reasons.includes(one)).map((one) => `? ${oneLine(one)}`);

@@ -117,6 +117,7 @@ async function restoreTenant(
     const body = { ...rows, secrets } as unknown as AdminRequest<"PUT /tenants/{id}/backup">["body"];
     const done = await context.api.request("PUT /tenants/{id}/backup", { params: { id }, body });
     context.note(`${id}: ${formatCount(done.rows, "row")} of keys, suspensions and secrets put back`);
+    if (id !== tenant && rows.keys.length > 0) context.warn(`${tenant}: its keys open /mcp/${id}, too`);
   } else {
     context.note(
       `${id} was there: its keys, suspensions and secrets stay as they are; --keys puts back what is missing`,

@@ -92,7 +92,12 @@ async function createKey(context: CommandContext, [tenant]: readonly [string], o
 }
 
 function showCreatedKey(context: CommandContext, created: CreatedKey): void {
-  context.note(`Key ${created.id}. This is the only time its token is shown:`);
+  const { isTTY } = context.terminal.stdout;
+  context.note(
+    isTTY
+      ? `Key ${created.id}. This is the only time its token is shown:`
+      : `Key ${created.id} created. Its token is on stdout and cannot be shown again.`,
+  );
   context.show(created, () => created.token);
 }
 
@@ -180,7 +185,7 @@ async function revokeKey(
 ): Promise<void> {
   await confirm(context, `Revoke key ${key} of ${tenant}`, yes);
   const revoke = (id: string) =>
-    context.api.withdraw("DELETE /tenants/{id}/keys/{key}", { params: { id: tenant, key: id } });
+    context.api.change("DELETE /tenants/{id}/keys/{key}", { params: { id: tenant, key: id } });
   let done = await revoke(key).catch((error: unknown) => {
     if (!isNotAnId(error, key)) throw error;
     return undefined;

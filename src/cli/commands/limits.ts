@@ -60,8 +60,8 @@ async function setLimit(context: CommandContext, tenant: string, change: string)
   const params = { id: tenant, name } as AdminRequest<"DELETE /tenants/{id}/limits/{name}">["params"];
   const pending =
     value === "default"
-      ? context.api.request("DELETE /tenants/{id}/limits/{name}", { params })
-      : context.api.request("PUT /tenants/{id}/limits/{name}", { params, body: { value: Number(value) } });
+      ? context.api.change("DELETE /tenants/{id}/limits/{name}", { params })
+      : context.api.change("PUT /tenants/{id}/limits/{name}", { params, body: { value: Number(value) } });
   const done = await pending.catch(async (error: unknown) => {
     await assertLimitExists(context, tenant, name);
     throw error;

@@ -64,7 +64,12 @@ async function createOperator(
   const { role, tenant, expires } = options;
   const body = { name, role, ...(tenant && { tenants: [...tenant] }), ...(expires !== undefined && { expires }) };
   const created = await context.api.request("POST /operators", { body });
-  context.note(`Operator ${created.name}, ${created.role}. This is the only time the token is shown:`);
+  const { isTTY } = context.terminal.stdout;
+  context.note(
+    isTTY
+      ? `Operator ${created.name}, ${created.role}. This is the only time the token is shown:`
+      : `Operator ${created.name}, ${created.role}, created. The token is on stdout and cannot be shown again.`,
+  );
   context.show(created, () => created.token);
   for (const id of tenant ?? []) await warnIfTenantMissing(context, id);
 }

@@ -112,7 +112,7 @@ async function deleteSecret(
   { yes }: { yes?: boolean },
 ): Promise<void> {
   await confirm(context, `Delete the secret ${name} of ${tenant}`, yes);
-  const done = await context.api.withdraw("DELETE /tenants/{id}/secrets/{name}", { params: { id: tenant, name } });
+  const done = await context.api.change("DELETE /tenants/{id}/secrets/{name}", { params: { id: tenant, name } });
   // A mistyped name must not look like a deleted secret.
   if (!done.changed) throw new CliError(EXIT.notFound, `there is no secret ${name} in ${tenant}, or not any more`);
   context.show(done, () => `${name} of ${tenant} is deleted everywhere${repeatText(done)}`);

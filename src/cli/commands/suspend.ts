@@ -87,8 +87,8 @@ async function runResume(context: CommandContext, [tenant]: readonly [string], o
   const { kind, name, label } = targetOf(tenant, options);
   const params = { id: tenant, kind };
   const done = await (name === undefined
-    ? context.api.withdraw("DELETE /tenants/{id}/suspensions/{kind}", { params })
-    : context.api.withdraw("DELETE /tenants/{id}/suspensions/{kind}/{name}", { params: { ...params, name } }));
+    ? context.api.change("DELETE /tenants/{id}/suspensions/{kind}", { params })
+    : context.api.change("DELETE /tenants/{id}/suspensions/{kind}/{name}", { params: { ...params, name } }));
   if (!done.changed) throw new CliError(EXIT.notFound, `${label}: was not suspended`);
   context.show(done, () => `${label}: resumed${repeatText(done)}`);
 }

@@ -9,9 +9,11 @@ import {
 } from "../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import type { CommandContext } from "../command-context.ts";
+import { rewriteInvocation } from "../terminal/invocation.ts";
 import type { Screen } from "../terminal/output.ts";
 import { oneLine } from "../terminal/printable.ts";
 import { formatCount, definitionList, formatTable, formatTime, displayWidth } from "../terminal/table.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 import { upstreamHints } from "../terminal/upstream-hints.ts";
 
 type UpstreamAnswer = Infer<typeof UpstreamShape>;
@@ -65,10 +67,10 @@ export async function showUpstream(
   const upstream = await context.api.request("GET /tenants/{id}/upstreams/{upstream}", {
     params: { id: tenant, upstream: name },
   });
-  context.show(upstream, () => upstreamText(tenant, upstream, context.terminal.stdout));
+  context.show(upstream, () => upstreamText(tenant, upstream, context.terminal));
 }
 
-export function upstreamText(tenant: string, upstream: UpstreamAnswer, screen: Screen): string {
+export function upstreamText(tenant: string, upstream: UpstreamAnswer, { stdout, env }: Terminal): string {
   const { id, url, state, why, causes, since, lastRead, nextRead, reading, headers, setBy, trust, content } = upstream;
   const summary = definitionList([
     ["upstream", id],
@@ -78,16 +80,17 @@ export function upstreamText(tenant: string, upstream: UpstreamAnswer, screen: S
     ["trust", trust === "auto" ? null : trust],
     ["state", STATE_WORDS[state] ?? state],
     ["why", why],
-    ["what helps", upstreamHints(causes, { tenant, upstream: id })],
+    ["what helps", rewriteInvocation(upstreamHints(causes, { tenant, upstream: id }) ?? "", env)],
     ["since", formatTime(since)],
     ...contentEntries(content),
-    ["names", content && hasNames(content) ? `${id}__NAME, each of them: tenantry call ${tenant}` : null],
+    ["names", content && hasNames(content) ? rewriteInvocation(namesText(id, tenant), env) : null],
     ["last tried", formatTime(lastRead)],
     ["next read", reading ? "being read" : nextReadText(nextRead)],
   ]);
-  return [summary, ...omittedTables(content, screen)].join("\n\n");
+  return [summary, ...omittedTables(content, stdout)].join("\n\n");
 }
 
+const namesText = (id: string, tenant: string) => `${id}__NAME, each of them: tenantry call ${tenant}`;
 const hasNames = ({ counts }: Content) => counts.tools + counts.prompts > 0;
 
 /** An upstream that is due is read on the next request to the tenant, so the due time may be long past. */
@@ -101,22 +104,22 @@ const REFUSED_HINT = "the server's operator mends it; until then a profile hides
 export function upstreamTestText(
   [tenant, name]: readonly [string, string],
   answer: UpstreamTestAnswer,
-  screen: Screen,
+  { stdout, env }: Terminal,
 ): string {
   const { works, fault, causes, milliseconds, server, content, refused = [] } = answer;
   const summary = definitionList([
     ["upstream", name],
     ["works", works],
     ["why", fault],
-    ["what helps", upstreamHints(causes, { tenant, upstream: name })],
+    ["what helps", rewriteInvocation(upstreamHints(causes, { tenant, upstream: name }) ?? "", env)],
     ["server", [server?.name, server?.version].filter((text) => text !== undefined).join(" ")],
     ...contentEntries(content),
     ["took", `${milliseconds} ms`],
   ]);
   const rows = refused.map((one) => [one.name, one.why, REFUSED_HINT]);
   const refusedTables =
-    rows.length === 0 ? [] : [formatTable(["refused by clients", "why", "what helps"], rows, screen)];
-  return [summary, ...refusedTables, ...omittedTables(content, screen)].join("\n\n");
+    rows.length === 0 ? [] : [formatTable(["refused by clients", "why", "what helps"], rows, stdout)];
+  return [summary, ...refusedTables, ...omittedTables(content, stdout)].join("\n\n");
 }
 
 function contentEntries(content: Content | null): (readonly [string, string | null])[] {

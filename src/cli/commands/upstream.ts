@@ -149,7 +149,7 @@ async function readNow(
   const done = await withReadSpinner(context, `Reading ${name}`, () =>
     context.api.request("POST /tenants/{id}/upstreams/{upstream}/refresh", args),
   );
-  context.show(done, () => upstreamText(tenant, done.upstream, context.terminal.stdout));
+  context.show(done, () => upstreamText(tenant, done.upstream, context.terminal));
   if (done.read) return;
   // The details are on stdout; the exit code tells scripts that nothing was read.
   throw new CliError(EXIT.refused, `${name} is a part of ${tenant} and could not be read: ${done.upstream.why ?? ""}`);
@@ -159,7 +159,7 @@ async function testUpstream(context: CommandContext, [tenant, name]: UpstreamArg
   const answer = await withReadSpinner(context, `Connecting to ${name}`, () =>
     context.api.request("POST /tenants/{id}/upstreams/{upstream}/test", { params: upstreamParams(tenant, name) }),
   );
-  context.show(answer, () => upstreamTestText([tenant, name], answer, context.terminal.stdout));
+  context.show(answer, () => upstreamTestText([tenant, name], answer, context.terminal));
   if (!answer.works) throw new CliError(EXIT.refused, `${name}: ${answer.fault ?? "it does not work"}`);
   const { content, refused = [] } = answer;
   // The listing leaves out definitions that would break a client.

@@ -35,6 +35,8 @@ export class ResponseError extends CliError {
 export class ValidationError extends ResponseError {
   readonly title: string;
   readonly memberErrors: readonly MemberError[];
+  /** The message for a terminal: several errors have a line each. */
+  readonly lines: readonly string[];
 
   constructor(status: number, title: string, memberErrors: readonly MemberError[]) {
     const texts = memberErrors.map(({ field, rule, position: at }) => {
@@ -44,6 +46,10 @@ export class ValidationError extends ResponseError {
     super(status, oneLine(`${title}: ${texts.join("; ")}`).slice(0, MAX_PROBLEM_CHARACTERS));
     this.title = title;
     this.memberErrors = memberErrors;
+    this.lines =
+      texts.length === 1
+        ? [this.message]
+        : [`${title}:`, ...texts.map((text) => `  ${oneLine(text).slice(0, MAX_PROBLEM_CHARACTERS)}`)];
   }
 }
 
@@ -84,7 +90,8 @@ function unexpectedResponseText(response: Response, text: string): string {
   // A Worker that lacks a binding says so.
   if (status === 500 && type.startsWith("text/plain") && text !== "") return `${url} answered 500: ${text.trim()}`;
   const isEndpoint = /\/mcp(\/[^/]*){0,2}\/admin\/v1\//.test(url);
-  const hint = isEndpoint ? ". --url is the server's own, without /mcp/TENANT" : "";
+  const featureHint = status === 404 ? ". Does the Worker have features: [admin()]?" : "";
+  const hint = isEndpoint ? ". --url is the server's own, without /mcp/TENANT" : featureHint;
   return `${url} answered ${status} (${type}): no admin API answers there${hint}`;
 }
 

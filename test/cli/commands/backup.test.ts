@@ -1,6 +1,6 @@
 // `tenantry restore` of what is no backup; backups and the way back are in test/e2e/backup.test.ts.
 
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -17,4 +17,20 @@ test("a folder that is no backup is refused with what writes one, and nothing is
   expect(stderr).toContain(
     "kept.json is not there: tenantry backup writes it; for a folder of export, tenantry apply -f",
   );
+});
+
+test.each([
+  ["acme2", "tenantry: acme: its keys open /mcp/acme2, too\n"],
+  ["acme", ""],
+])("keys that are restored as %s are said to open it where the name is another", async (name, warning) => {
+  const { admin, cli, folder } = await commandLine();
+  const backup = join(folder, "backup");
+  await mkdir(backup);
+  await writeFile(join(backup, "tenant.yaml"), "id: acme\nmode: key\n");
+  await writeFile(join(backup, "resources.ndjson"), "");
+  const content = { tenant: "acme", keys: [{ id: "Yk3v0Qp8sD" }], suspensions: [], secrets: [], approved: {} };
+  await writeFile(join(backup, "kept.json"), JSON.stringify(content));
+  admin.intercept = ({ url }) => (url.endsWith("/backup") ? { json: { rows: 1 } } : undefined);
+  const { exit, stderr } = await cli.run(["restore", "backup", "-t", name, "--quiet"]);
+  expect([exit, stderr]).toEqual([0, warning]);
 });

@@ -63,6 +63,13 @@ function commandOf(words: readonly string[]): { unknown: string[] } {
   return command.parent === null || command.commands.length > 0 ? { unknown: [...words] } : { unknown };
 }
 
+test("a required option is marked", async () => {
+  const { cli } = await commandLine();
+  const { stdout } = await cli.run(["help", "suspend"]);
+  expect(stdout).toMatch(/--note <text> +required: a text for callers$/m);
+  expect(stdout.match(/required/g)).toHaveLength(1);
+});
+
 test("tenantry alone and tenantry --help show all commands in groups and the first steps", async () => {
   const { cli } = await commandLine();
   const alone = await cli.run([]);

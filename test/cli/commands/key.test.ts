@@ -15,7 +15,7 @@ test("a key's token is alone on stdout, so that a script can keep it", async () 
   expect(created).toEqual({
     exit: 0,
     stdout: "tnt_key0000001_secret\n",
-    stderr: "Key key0000001. This is the only time its token is shown:\n",
+    stderr: "Key key0000001 created. Its token is on stdout and cannot be shown again.\n",
   });
   expect(keys.get("key0000001")).toMatchObject({
     scopes: ["read", "write"],
@@ -34,6 +34,13 @@ test("a key's token is alone on stdout, so that a script can keep it", async () 
   );
   expect([...keys.keys()]).toEqual(["key000000b"]);
   expect((await cli.run(["key", "revoke", "acme", "key0000001", "-y"])).exit).toBe(3);
+});
+
+test("a key's token follows its note in a terminal", async () => {
+  const { admin, cli } = await commandLine();
+  admin.addTenant("acme");
+  const { stderr } = await cli.run(["key", "create", "acme", "-n", "ci"], { tty: true });
+  expect(stderr).toBe("Key key0000001. This is the only time its token is shown:\n");
 });
 
 test("a relative expiry counts from now", async () => {

@@ -22,6 +22,22 @@ test("a limit is set, and taken away again", async () => {
   expect(admin.requests.at(-1)).toBe("DELETE /admin/v1/tenants/acme/limits/toolCalls");
 });
 
+test.each(["7", "default"])("a limit whose first answer is lost is %s, not so already", async (value) => {
+  const { admin, cli } = await commandLine();
+  admin.addTenant("acme");
+  const json = { revision: 2, changed: false, dryRun: false, effectiveAt: null, changes: [] };
+  let attempts = 0;
+  admin.intercept = () => {
+    attempts += 1;
+    if (attempts === 1) throw new Error("the connection breaks");
+    return { json };
+  };
+  const args = ["limits", "acme", `toolCalls=${value}`];
+  expect(await cli.run(args)).toMatchObject({ exit: 0, stdout: `toolCalls of acme is ${value}\n` });
+  expect(attempts).toBe(2);
+  expect((await cli.run(args)).stdout).toBe(`toolCalls of acme was ${value} already\n`);
+});
+
 test.each([
   ["toolCals", "there is no limit toolCals; did you mean toolCalls?"],
   ["bananas", "there is no limit bananas; limits are: toolCalls, dailyToolCalls"],

@@ -224,6 +224,9 @@ describe("list and show", () => {
     const { admin, cli } = await withTracker();
     const { stdout } = await cli.run(["upstream", "show", "acme", "tracker"]);
     expect(stdout).toMatch(/^names +tracker__NAME, each of them: tenantry call acme$/m);
+    const env = { npm_lifecycle_event: "tenantry" };
+    const inCheckout = await cli.run(["upstream", "show", "acme", "tracker"], { env });
+    expect(inCheckout.stdout).toMatch(/^names +tracker__NAME, each of them: npm run -s tenantry -- call acme$/m);
     admin.addTenant("globex", { upstreams: { a: { url: "https://never.example.com/mcp" } } });
     expect((await cli.run(["upstream", "show", "globex", "a"])).stdout).not.toMatch(/^names/m);
   });
