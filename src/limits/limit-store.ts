@@ -175,15 +175,12 @@ class CallerCounts {
     return true;
   }
 
-  /** Deletes rows of earlier days if there are too many. */
+  /** Deletes rows of earlier days first. */
   #count(day: string, kind: string): number {
-    const query = "SELECT count(*) AS callers FROM daily_calls WHERE caller >= ? AND caller < ?";
+    this.#sql.exec("DELETE FROM daily_calls WHERE day < ?", day);
     // The range of ids that begin with the kind and a space: "!" is the character after the space.
-    const count = () => this.#sql.exec<{ callers: number }>(query, `${kind} `, `${kind}!`).one().callers;
-    const callers = count();
-    if (callers < MAX_CALLERS) return callers;
-    this.#sql.exec("DELETE FROM daily_calls WHERE day <> ?", day);
-    return count();
+    const query = "SELECT count(*) AS callers FROM daily_calls WHERE caller >= ? AND caller < ?";
+    return this.#sql.exec<{ callers: number }>(query, `${kind} `, `${kind}!`).one().callers;
   }
 }
 

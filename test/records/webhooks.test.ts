@@ -26,9 +26,16 @@ const down = (key: string): TenantEvent => ({ type: "upstream.down", key, data: 
 
 /** A receiver that answers with these statuses, one after the other, then with the last of them. */
 function receiver(...statuses: number[]) {
+  return receiverOf("", ...statuses);
+}
+
+/** The same for one tenant: the platform's webhooks also get what other tests left in their tenants' queues. */
+function receiverOf(tenant: string, ...statuses: number[]) {
   const requests: ReceivedRequest[] = [];
   const url = upstreamAt(async (request) => {
-    requests.push({ headers: request.headers, text: await request.text() });
+    const text = await request.text();
+    if (!text.includes(tenant)) return new Response(null, { status: 204 });
+    requests.push({ headers: request.headers, text });
     const status = statuses[Math.min(requests.length, statuses.length) - 1] ?? 204;
     return new Response(null, { status, headers: status === 302 ? { location: "https://other.example.com/" } : {} });
   });
@@ -156,9 +163,9 @@ describe("the authority", () => {
   });
 
   it("sends by its alarm, under one id until it is taken, and then no more", async () => {
-    const { requests, url } = receiver(503, 204);
-    place.platformHooks = { ops: { url, secret: "in clear" } };
     const tenant = await servedTenant();
+    const { requests, url } = receiverOf(tenant.id, 503, 204);
+    place.platformHooks = { ops: { url, secret: "in clear" } };
     await tables(tenant).enqueue(down("one"));
     await expect.poll(() => requests.length).toBe(1);
     await expect.poll(async () => (await waiting(tenant))[0]?.["attempts"]).toBe(1);
@@ -173,9 +180,9 @@ describe("the authority", () => {
   });
 
   it("sends again only to receivers that do not have the message", async () => {
-    const [good, bad] = [receiver(204), receiver(500, 204)];
-    place.platformHooks = { good: { url: good.url, secret: "x" }, bad: { url: bad.url, secret: "y" } };
     const tenant = await servedTenant();
+    const [good, bad] = [receiverOf(tenant.id, 204), receiverOf(tenant.id, 500, 204)];
+    place.platformHooks = { good: { url: good.url, secret: "x" }, bad: { url: bad.url, secret: "y" } };
     await tables(tenant).enqueue(down("one"));
     await expect.poll(async () => (await waiting(tenant))[0]?.["delivered_to"]).toBe('["platform good"]');
     await ring(tenant);
@@ -184,14 +191,15 @@ describe("the authority", () => {
   });
 
   it("delays no other alarm of the object while a receiver answers slowly", async () => {
+    const tenant = await servedTenant();
     const answer = Promise.withResolvers<Response>();
     let requestCount = 0;
-    const url = upstreamAt(() => {
+    const url = upstreamAt(async (request) => {
+      if (!(await request.text()).includes(tenant.id)) return new Response(null, { status: 204 });
       requestCount += 1;
       return answer.promise;
     });
     place.platformHooks = { slow: { url, secret: "in clear" } };
-    const tenant = await servedTenant();
     await tables(tenant).enqueue(down("one"));
     await expect.poll(() => requestCount).toBe(1);
     await scheduler.wait(1_100);

@@ -246,9 +246,10 @@ function withHint(error: McpResponseError, endpointRef: string, hint: () => stri
     const next = `tenantry upstream test ${tenant} ${unreachableServer} says what is wrong`;
     return new CliError(error.exit, oneLine(`${message}; ${next}`), { cause: error });
   }
+  if (code === MISSING_CAPABILITY && message.includes("elicitation"))
+    return new CliError(error.exit, `${message}; ${TERMINAL_HINT}`, { cause: error });
   // A renamed tool stays callable for a while under its old name, unlisted. Only the server knows whether a tool is
   // unknown.
-  if (code === MISSING_CAPABILITY) return new CliError(error.exit, `${message}; ${TERMINAL_HINT}`, { cause: error });
   const why = code === UNKNOWN_TOOL ? hint() : undefined;
   return why === undefined ? error : new CliError(EXIT.notFound, `${message} (${why})`, { cause: error });
 }

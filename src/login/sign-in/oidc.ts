@@ -17,10 +17,11 @@ import {
 import { providerUnavailable, isSignInFailure, unusableAnswer, unexpectedAnswer } from "./sign-in-failure.ts";
 import { quirksOf, switchPromptOf } from "./provider-quirks.ts";
 import { requestUser, type SignInContext } from "./provider-requests.ts";
-import type { SignInFailure, IdentityProviderClient, ProviderIdentity } from "./identity-provider-client.ts";
+import type { SignInFailure, IdentityProviderClient } from "./identity-provider-client.ts";
 import { toProviderIdentity, toSignInSuccess } from "./provider-identity.ts";
 
-type Claims = Readonly<Record<string, unknown>> & { readonly sub: string };
+type AnyClaims = Readonly<Record<string, unknown>>;
+type Claims = AnyClaims & { readonly sub: string };
 
 export const oidc: IdentityProviderClient = {
   begin: async (context, state, isSwitch = false) => {
@@ -74,19 +75,22 @@ export const oidc: IdentityProviderClient = {
       const earlierClaims = idToken === undefined ? person.claims : {};
       return isSignInFailure(userClaims)
         ? undefined
-        : toProviderIdentity(issuer, subject, { ...earlierClaims, ...withVerification(userClaims, person), ...claims });
+        : toProviderIdentity(issuer, subject, {
+            ...earlierClaims,
+            ...userClaims,
+            ...claims,
+            ...verificationOf(userClaims, claims, person.claims),
+          });
     });
   },
 };
 
 /** A new address without `email_verified`, from a provider that said it before, is not verified. */
-function withVerification(
-  userClaims: Readonly<Record<string, unknown>>,
-  { claims: earlierClaims }: ProviderIdentity,
-): Readonly<Record<string, unknown>> {
-  const isSilent = !Object.hasOwn(userClaims, "email_verified") && Object.hasOwn(earlierClaims, "email_verified");
-  const isNewAddress = userClaims["email"] !== undefined && userClaims["email"] !== earlierClaims["email"];
-  return isSilent && isNewAddress ? { ...userClaims, email_verified: false } : userClaims;
+function verificationOf(userClaims: AnyClaims, claims: AnyClaims, earlierClaims: AnyClaims): AnyClaims {
+  const source = claims["email"] === undefined ? userClaims : claims;
+  const isNew = source["email"] !== undefined && source["email"] !== earlierClaims["email"];
+  const isSilent = Object.hasOwn(earlierClaims, "email_verified") && !Object.hasOwn(source, "email_verified");
+  return isNew && isSilent ? { email_verified: false } : {};
 }
 
 function wantsOfflineAccess({ request = "" }: LoginDocument): boolean {

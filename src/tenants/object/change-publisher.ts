@@ -189,7 +189,8 @@ class Sender {
     const streams = await publishToHubs(this.#rows, storageKey, event, hubCountOf(this.#rows));
     if (first) this.#queue.shift();
     this.#sent = event.version;
-    if (streams === 0 && arrivals === this.#arrivals) {
+    const isCurrent = storageKey === this.#rows.storageKey();
+    if (streams === 0 && arrivals === this.#arrivals && isCurrent) {
       this.#listening = false;
       // Closes that are left would reach streams that begin later.
       this.#queue = [];

@@ -400,6 +400,21 @@ describe("revalidation", () => {
     expect(JSON.stringify(confirmed)).not.toContain("@example.com");
   });
 
+  it("a new address of a later ID token that does not say whether it is verified is not taken", async () => {
+    const at = await setup();
+    Object.assign(at.provider.people["alice"] ?? {}, { email: "alice@example.com", email_verified: true });
+    const { person, provider: tokens } = expectIn(await at.signIn());
+    expect(person.email).toBe("alice@example.com");
+    at.provider.people["alice"] = {
+      ...at.provider.people["alice"],
+      email: "boss@example.com",
+      email_verified: undefined,
+    };
+    const confirmed = await oidc.revalidate?.(at.context, tokens as ProviderTokens, person);
+    expect(confirmed).toMatchObject({ state: "confirmed" });
+    expect(JSON.stringify(confirmed)).not.toContain("boss@example.com");
+  });
+
   it.each([403, 404, 408])("a user endpoint that answers %i takes no groups away", async (status) => {
     const at = await setup({ scopes: { claim: "groups", values: { staff: ["reading"] } } });
     at.provider.onlyInUserInfo.add("groups");

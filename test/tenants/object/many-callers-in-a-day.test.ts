@@ -31,3 +31,17 @@ it("a crowd of addresses leaves keys and people the calls of their day", async (
     }
   });
 });
+
+it("callers of an earlier day take no room from those of today", async () => {
+  await onBench(limitStore, ({ methods, clock, sql }) => {
+    clock.now = Date.parse("2026-11-29T12:00:00Z");
+    sql.exec(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+         INSERT INTO daily_calls (caller, day, used) SELECT 'address ' || i, '${DAY}', 1 FROM n`,
+      MOST_CALLERS - 1,
+    );
+    for (const caller of ["address new", "address newer", "address newest"]) {
+      expect(methods.count([{ caller, most, calls: most - 1 }]).used).toEqual([most - 1]);
+    }
+  });
+});
