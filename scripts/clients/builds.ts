@@ -49,17 +49,17 @@ interface Version {
   readonly minor: number;
 }
 
-const NO_HEADERS = "takes no headers for its stream";
-const NO_LOGIN = "knows no login yet";
+const NO_HEADERS = "cannot send headers with its stream";
+const NO_LOGIN = "does not support a login";
 const ROOT_ALONE =
-  "asks for the authorization server at the root of the host, which is no tenant's where several share the host";
+  "looks for the authorization server at the root of the host, which belongs to no tenant if several tenants share the host";
 const PATH_OF_THE_ENDPOINT =
-  "asks for the metadata of the authorization server under the path of the endpoint in place of the issuer's";
+  "looks for the metadata of the authorization server under the path of the endpoint, not under the path of the issuer";
 /** The answer of note_write has one. */
-const NO_LINKS = "refuses answers with a link to a resource, though it asks for a revision that has them";
+const NO_LINKS = "refuses results with a link to a resource, although its protocol version has such links";
 const NO_PROMPTS = "has no API for prompts";
-const HEARS_NOTHING = "has no API to hear that a list has changed";
-const ONE_SHOT = "ends after one answer, and waits for nothing";
+const HEARS_NOTHING = "has no API for notifications that a list changed";
+const ONE_SHOT = "ends after one answer and cannot wait for a notification";
 
 function beyondSdkV1({ minor }: Version): Cannot {
   return { ...(minor === 0 ? { "right key": NO_HEADERS } : {}), ...loginBeyond(minor) };

@@ -4,17 +4,20 @@
 import { STEPS, type Build } from "./builds.ts";
 import { isWrong, type Tried } from "./try-build.ts";
 
-const HEAD = `# Clients that were tried
+const HEAD = `# Clients that are tested
 
-Written by \`npm run clients -- --write\`: builds of others' clients, each at the version that the lock below \`test/client-builds\` names, on a running
-\`npm start\`. \`npm run clients\` tries them all again and fails where a cell is wrong; \`-- --only TEXT\` those whose name has it. What each client needs
-to be told is in \`docs/clients.md\`.
+This page lists builds of MCP clients and what each build can do with tenantry. \`npm run clients -- --write\` writes the page: it runs each build against
+\`npm start\`. The lock file in \`test/client-builds\` has the versions. \`npm run clients\` runs all builds again and fails if a cell has changed.
+\`npm run clients -- --only TEXT\` runs only builds whose name contains \`TEXT\`. [clients.md](clients.md) shows how to configure each client.
 
-- **list, call, read, prompt**: the tools of a tenant, a note that is written, read as a resource, and found in a prompt.
-- **notification**: another note is written, and the client hears that the list of resources has changed.
-- **right key**: a tenant of mode \`key\` lists its tools. **wrong key**: the same, with one character changed, ends in an error that says so, within 20 s.
-- **login**: the client is refused, finds the tenant's login, registers, sends a person to it who pastes their key, and lists the tools.
-- **-**: the client cannot do that by itself; why stands below.
+A cell says whether the build can do this:
+
+- **list, call, read, prompt**: it lists the tools of a tenant, writes a note with a tool, reads the note as a resource, and gets a prompt that has the note.
+- **notification**: when another note is written, it gets the notification that the list of resources changed.
+- **right key**: it lists the tools of a tenant of mode \`key\`.
+- **wrong key**: if one character of the key is wrong, it shows an error that says so, within 20 s.
+- **login**: it is refused, finds the login of the tenant, registers, and opens the page on which a person pastes a key. Then it lists the tools.
+- **yes**: the build can do this. **-**: the build cannot do this; the reason is below the table.
 `;
 
 export function triedPage(tried: readonly Tried[]): string {
@@ -25,10 +28,10 @@ export function triedPage(tried: readonly Tried[]): string {
     HEAD,
     `${tried.length} builds of ${products.size} packages.\n`,
     table(tried),
-    "\n## What a client cannot do by itself\n",
+    "\n## What a client cannot do\n",
     ...reasons(tried),
-    "\n## What a wrong key says\n",
-    "As the error reads that the newest version of each throws, or prints:\n",
+    "\n## Errors for a wrong key\n",
+    "These are the errors that the newest version of each client throws or prints:\n",
     ...wrongKeys(tried),
     "",
   ].join("\n");

@@ -41,16 +41,16 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     asks: { scope: "offline_access" },
     resource: "same",
     refreshResource: "same",
-    note: "takes the first server alone; waits 10 s, for a refresh 30 s; its host answers robots with 403: `pinned`",
+    note: "uses only the first server; waits 10 s, for a refresh 30 s; needs `pinned`",
   },
   {
-    name: "Claude, where it registers",
+    name: "Claude, if it registers",
     registration: { client_name: "Claude", redirect_uris: ["https://claude.ai/api/mcp/auth_callback"], ...FLOW },
     redirect: "https://claude.ai/api/mcp/auth_callback",
     asks: {},
     resource: "slash",
     refreshResource: "same",
-    note: "anew for every connection, where a server takes no documents or lists no `none`; writes the URL as it was typed",
+    note: "only if a server takes no documents or no `none`; again for each connection",
   },
   {
     name: "Claude Code",
@@ -67,7 +67,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     asks: OFFLINE,
     resource: "same",
     refreshResource: "same",
-    note: "any port; holds `resource` of the metadata against the URL",
+    note: "uses any port; compares `resource` of the metadata with the URL",
   },
   {
     name: "ChatGPT",
@@ -89,7 +89,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     asks: { scope: "offline_access" },
     resource: "same",
     refreshResource: "same",
-    note: "has one id for all connections only where answers have `iss`; prefers `private_key_jwt`, offers `none`",
+    note: "one id for all connections only if answers have `iss`; offers `none`",
   },
   {
     name: "Codex",
@@ -105,7 +105,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     asks: {},
     resource: "same",
     refreshResource: "absent",
-    note: "any port",
+    note: "uses any port",
   },
   {
     name: "VS Code",
@@ -125,10 +125,10 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     asks: {},
     resource: "same",
     refreshResource: "same",
-    note: "another port where 33418 is taken",
+    note: "uses another port if 33418 is in use",
   },
   {
-    name: "VS Code, where it registers",
+    name: "VS Code, if it registers",
     registration: {
       client_name: "Visual Studio Code",
       client_uri: "https://code.visualstudio.com",
@@ -145,7 +145,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     asks: {},
     resource: "same",
     refreshResource: "same",
-    note: "where a server takes no documents",
+    note: "only if a server takes no documents",
   },
   {
     name: "Cursor",
@@ -164,7 +164,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     asks: {},
     resource: "same",
     refreshResource: "same",
-    note: "registers as soon as it is configured; one URI refused, and all of it fails",
+    note: "registers when it is configured; fails if one of its URIs is refused",
   },
   {
     name: "Cursor, older",
@@ -177,7 +177,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     asks: {},
     resource: "absent",
     refreshResource: "absent",
-    note: "an app's own scheme",
+    note: "uses the scheme of the app",
   },
   {
     name: "Gemini CLI",
@@ -208,7 +208,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     asks: { scope: "openid email profile" },
     resource: "same",
     refreshResource: "same",
-    note: "asks for scopes that nobody here knows",
+    note: "asks for scopes that the tenant does not have",
   },
   {
     name: "Inspector",
@@ -223,13 +223,13 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     asks: OFFLINE,
     resource: "same",
     refreshResource: "same",
-    note: "a page: it reads answers from another origin",
+    note: "is a web page: it reads answers from another origin",
   },
 ];
 
 /** The cells of a row of the table in `docs/login-people.md`. */
 export function cellsOf({ name, document, redirect, resource, refreshResource, note }: KnownClient): readonly string[] {
   const sent = { same: "yes", slash: "with a slash at the end", absent: "no" }[resource];
-  const again = refreshResource === "absent" && resource !== "absent" ? ", not when it refreshes" : "";
+  const again = refreshResource === "absent" && resource !== "absent" ? ", but not at a refresh" : "";
   return [name, document ? `\`${document.id}\`` : "registers", `\`${redirect}\``, sent + again, note];
 }
