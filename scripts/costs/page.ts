@@ -85,83 +85,84 @@ ${table(
     ],
     ["the same with [usage()](usage.md)", usd(withUsage.total)],
     ["1,000 idle streams", usd(usdOf(perThousand(counted)))],
-    ["the plan (Workers Paid), in the first two rows", usd(PLAN_USD)],
+    ["the plan (Workers Paid), included in the first two rows", usd(PLAN_USD)],
   ],
 )}
 
 \`npx node scripts/costs.ts\` writes this page from \`scripts/costs/billed.json\`. A test sends each kind of request to a real Worker, and counts calls of
-bindings, SQLite rows and alarms. It fails if a kind costs more or less than this page says. \`npx node scripts/costs.ts --count\` counts again and writes both.
+bindings, SQLite rows and alarms. The test fails if a kind of request costs more or less than this page says. \`npx node scripts/costs.ts --count\` counts again, and writes
+both files.
 
 ## A month
 
-The first row is ${number(month.TENANTS)} tenants with ${number(month.CALLS_A_DAY)} calls a day each, and ${number(month.STREAMS)} streams that are open all day. The streams are USD ${usd(usdOf(month.streams(counted, month.STREAMS)))} of it.
+The first row of the table above is for ${number(month.TENANTS)} tenants with ${number(month.CALLS_A_DAY)} calls a day each, and ${number(month.STREAMS)} streams that are open all day. The streams cost USD ${usd(usdOf(month.streams(counted, month.STREAMS)))} of the total.
 
 ${monthRows(plain)}
 
 Assumptions:
 
-- Each call reads the tenant's policy from its object. An isolate may use a cached policy only for its _lease_, 5 s by default, and here each isolate gets a call less often. With
-  more calls, or a larger \`maxStalenessMs\`, most calls need no object.
+- Each call reads the tenant's policy from its object. The _lease_ is the time for which an isolate may use a cached policy, 5 s by default. Here, each isolate gets less than one
+  call in that time. With more calls, or a larger \`maxStalenessMs\`, most calls need no object.
 - Callers have keys. The time of a key's last use is written once an hour.
-- A call takes ${month.CPU_MS} ms of CPU in the Worker, without the work of the tool. An object runs ${month.OBJECT_MS} ms for each call to it.
-- A stream ends after ${month.STREAM_MINUTES} minutes, and its client opens the next one. Its object hibernates meanwhile, and the Worker's keepalives
+- A call takes ${month.CPU_MS} ms of CPU in the Worker, without the work of the tool. An object runs ${month.OBJECT_MS} ms for each call that it gets.
+- A stream ends after ${month.STREAM_MINUTES} minutes, and the client opens the next one. While a stream is open, the object hibernates. The Worker's keepalives
   cost only CPU.
-- One request of 1,000 fails and writes a log entry. Tools write one for ${100 * month.LOGGED} % of requests.
+- One request of 1,000 fails and writes a log entry. Tools write a log entry for ${100 * month.LOGGED} % of requests.
 
 ### With usage()
 
-\`usage()\` sends what an isolate counted to the tenant's object, at most every ten seconds. Under the assumptions above each call is sent by itself: one object call and two
-rows written. The bill then has these rows instead:
+\`usage()\` sends an isolate's counts to the tenant's object, at most every ten seconds. Under the assumptions above, each call is sent by itself. This takes one object call, and two
+written rows. The bill then has these rows instead:
 
 ${table(["what", "in the month", "USD"], parts(withUsage, ["objectRequests", "objectSeconds", "rowsWritten"]))}
 
-If one isolate gets many calls of a tenant within ten seconds, they share an object call, and each tool adds one row. \`callAudit()\` sends every second, and writes a row
+If one isolate gets many calls of a tenant within ten seconds, these calls share one object call, and each tool adds one row. \`callAudit()\` sends records every second, and writes a row
 for each call.
 
-### Not in it
+### Not included
 
 | what                                             | USD                                        |
 | ------------------------------------------------ | ------------------------------------------ |
 | storage of objects, beyond 5 GB                  | 0.20 a GB and month                        |
 | storage of KV, beyond 1 GB                       | 0.50 a GB and month                        |
 | events of \`telemetry()\` in a dataset             | 0.25 a million; \`TELEMETRY_SAMPLE\` lowers it |
-| the work of tools, and upstreams (other MCP servers) | what they cost where they run          |
+| the work of tools, and upstreams (other MCP servers) | the price of the place where they run |
 
 ## Logs
 
-If every request wrote a log entry, this month would have ${number(requests * 2)} entries or more: USD ${usd(logged)}. So \`wrangler.toml\` has \`invocation_logs = false\`. A
-request writes no entry by itself; the Worker always writes an entry for an error.
+If every request wrote a log entry, this month would have ${number(requests * 2)} entries or more, for USD ${usd(logged)}. So \`wrangler.toml\` has \`invocation_logs = false\`. Then
+a successful request writes no entry. An error always writes one.
 
 Leave \`head_sampling_rate\` at 1. Cloudflare samples before a request runs, so a rate of 0.01 would lose 99 of 100 errors. To see every request for an hour, set
 \`invocation_logs = true\`, or run \`wrangler tail\`, which costs nothing.
 
 ## Each kind of request
 
-\`a + b\` means: a during the request, b by alarms within the next hour, or at the end of a session. Setting an alarm is a written row; an alarm that fires is an object call. The last
-column counts nothing as included in the plan, and leaves out CPU, object time and logs.
+In a cell \`a + b\`, the request causes \`a\`. Alarms within the next hour, or the end of a session, cause \`b\`. Setting an alarm counts as a written row, and an alarm that fires as an object call.
+The last column does not subtract the amounts that the plan includes. It does not contain CPU, object time and logs.
 
 ${kinds(counted)}
 
-"Policy cached" means that the call runs within the lease; "policy fetched" means that the lease has ended.
+"Policy cached" means that the lease has not ended. "Policy fetched" means that the lease has ended.
 
-A stream that is open for an hour is opened ${60 / month.STREAM_MINUTES} times, for a day ${(24 * 60) / month.STREAM_MINUTES} times: USD ${usd(usdOf(month.streams(counted, 1, 1)) * 1e6)} for a million of such days. A change costs the same
-for one stream and for many: WebSocket messages that objects send are free, and the streams of an isolate share one read.
+In an hour, a client opens its stream ${60 / month.STREAM_MINUTES} times, and in a day ${(24 * 60) / month.STREAM_MINUTES} times. A million streams for a day cost USD ${usd(usdOf(month.streams(counted, 1, 1)) * 1e6)}. A change costs the same
+for one stream and for many, because WebSocket messages from objects are free, and the streams of an isolate share one read.
 
 ## Prices
 
-Workers Paid, USD ${PLAN_USD} a month, read on ${READ_ON}:
+The plan is Workers Paid, for USD ${PLAN_USD} a month. These are Cloudflare's prices of ${READ_ON}:
 [Workers](https://developers.cloudflare.com/workers/platform/pricing/),
 [Durable Objects](https://developers.cloudflare.com/durable-objects/platform/pricing/),
 [KV](https://developers.cloudflare.com/kv/platform/pricing/).
 
 ${prices()}
 
-## KV and where it stores
+## Where KV stores data
 
 KV stores bodies of resources, catalogs of upstreams, and the region of each tenant. tenantry writes each KV key at most once a second, and most keys only once.
 
-KV has no jurisdictions: Cloudflare copies a value to wherever it is read. A tenant with a \`jurisdiction\` has its Durable Objects there: document, keys, search index, audit log and
-sessions. **The bodies of its resources are in KV, like those of every tenant.** If bodies must stay in a jurisdiction, store none. Keep them on your own server there, and
+KV has no jurisdictions: Cloudflare copies a value to every place that reads it. If a tenant has a \`jurisdiction\`, its Durable Objects are there, with document, keys, search index,
+audit log and sessions. **The bodies of its resources are in KV, like those of every tenant.** If bodies must stay in a jurisdiction, do not store resources. Keep the bodies on your own server there, and
 read them in a resource template or a tool.
 `;
 }

@@ -25,8 +25,8 @@ tenantry diff -f tenant.yaml    # shows what would change
 tenantry apply -f tenant.yaml
 \`\`\`
 
-\`PUT /admin/v1/tenants/{id}/document\` takes the document as JSON. All fields are optional, unless the table says "required". An unknown field is refused, with its line and the nearest
-name. In a file, \`id\` names the tenant. \`region\` or \`jurisdiction\` count only when the file creates the tenant
+\`PUT /admin/v1/tenants/{id}/document\` takes the document as JSON. All fields are optional, unless the table says "required". If a field is unknown, the document is refused. The error shows the line and the nearest
+name. In a file, \`id\` names the tenant. \`region\` and \`jurisdiction\` apply only when the file creates the tenant
 ([keys-and-profiles.md](keys-and-profiles.md#where-a-tenant-is-kept)). \`npm run reference\` writes this page from the schema. \`tenantry help document\` shows this example:`;
 
 const PATTERNS = `In patterns, \`*\` stands for any characters and \`?\` for one. Patterns with an inner \`*\` or \`?\` may have ${BOUNDS.innerPatterns} characters in \`tools\`, as many in all

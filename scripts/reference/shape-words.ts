@@ -62,6 +62,8 @@ function listWords({ items = {}, maxItems }: Shape): string {
 }
 
 function objectWords({ properties, maxProperties }: Shape): string {
-  if (properties) return "an object, below";
-  return maxProperties === undefined ? "an object by name" : `an object by name, at most ${numeral(maxProperties)}`;
+  if (properties) return "an object, see below";
+  return maxProperties === undefined
+    ? "an object with chosen names"
+    : `an object with at most ${numeral(maxProperties)} chosen names`;
 }

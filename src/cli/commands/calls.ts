@@ -37,14 +37,14 @@ export function addCallsCommands(program: Command, terminal: Terminal): void {
     .command("export")
     .description("Print every recorded call as a line of JSON, with its chained hash.")
     .argument("<tenant>")
-    .option("--after <sequence>", "only calls after this one", parseCount)
+    .option("--after <sequence>", "only calls after this sequence number", parseCount)
     .addHelpText("after", "\nExamples:\n  tenantry calls export acme > acme-calls.ndjson");
   runCommand(exportCommand, terminal, exportCalls);
   const verify = calls
     .command("verify")
     .description("Check whether a recorded call was changed or removed.")
     .argument("<tenant>")
-    .option("--head <hash>", "a hash that verify printed earlier; it must still be in the chain")
+    .option("--head <hash>", "an earlier hash from verify, which must still be in the chain")
     .addHelpText(
       "after",
       `

@@ -23,7 +23,7 @@ export function addPromptCommands(program: Command, terminal: Terminal): void {
 
   const get = prompt
     .command("get")
-    .description("Print a prompt as YAML, as prompt put takes it.")
+    .description("Print a prompt as YAML, in the form for prompt put.")
     .argument("<tenant>")
     .argument("<name>")
     .addHelpText("after", "\nExamples:\n  tenantry prompt get acme review > review.yaml");

@@ -61,7 +61,7 @@ and so on stay as they are unless you give them. Names that begin with a dot are
 export function addPutCommand(resource: Command, terminal: Terminal): void {
   const put = resource
     .command("put")
-    .description("Upload files and folders. Sends only what is missing or changed.")
+    .description("Upload files and folders. Sends only new and changed files.")
     .argument("<tenant>")
     .argument("<paths...>", "files and folders, or - for stdin")
     .option("-p, --prefix <uri>", "the prefix of every URI", "file:///")
@@ -78,9 +78,9 @@ export function addPutCommand(resource: Command, terminal: Terminal): void {
     )
     .option("--priority <number>", "the priority, 0 to 1", parsePriority)
     .option("--hidden", "include names that begin with a dot")
-    .option("--dry-run", "only show what would be sent")
+    .option("--dry-run", "only show the files that would be sent")
     .option("--force", "overwrite any version")
-    .option("--if-match <etag>", "only if it is still this version (one file)")
+    .option("--if-match <etag>", "write only if the stored version is still this one (one file)")
     .addHelpText("after", EXAMPLES);
   runCommand(put, terminal, putResources);
 }

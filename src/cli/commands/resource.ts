@@ -29,9 +29,9 @@ export function addResourceCommands(program: Command, terminal: Terminal): void 
     .argument("<tenant>")
     .argument("[uri]")
     .option("-o, --out <path>", "the file, or with --prefix the folder, to write")
-    .option("-p, --prefix <uri>", "every resource whose URI starts with this")
+    .option("-p, --prefix <uri>", "all resources with URIs that start with this")
     .option("--hidden", "with --prefix: also names that begin with a dot, such as .bashrc")
-    .option("--raw", "print its bytes unchanged, to a terminal too")
+    .option("--raw", "print the bytes unchanged, also to a terminal")
     .addHelpText(
       "after",
       `
@@ -61,8 +61,8 @@ lead elsewhere, that Windows takes for devices, or that differ only in case are 
     .description("Delete resources by URI, or all under a prefix. A prefix asks first.")
     .argument("<tenant>")
     .argument("[uris...]")
-    .option("-p, --prefix <uri>", "every resource whose URI starts with this")
-    .option("--if-match <etag>", "only if it is still this version (one URI)")
+    .option("-p, --prefix <uri>", "all resources with URIs that start with this")
+    .option("--if-match <etag>", "delete only if the stored version is still this one (one URI)")
     .option("-y, --yes", "do not ask")
     .addHelpText(
       "after",

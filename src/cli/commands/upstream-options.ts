@@ -51,11 +51,11 @@ export function addUpstreamOptions(command: Command): Command {
     )
     .option("--auth-scope <scope>", "the requested scopes")
     .option("--auth-resource <url>", "the resource of the token; default: the URL of the upstream")
-    .option("--timeout <duration>", "the longest time of a call, such as 30s", parseSeconds)
-    .option("--retry <times>", "how often a read without an answer is repeated, 0 to 5", parseUpTo(5))
+    .option("--timeout <duration>", "the time limit of a call, such as 30s", parseSeconds)
+    .option("--retry <times>", "retries of a read without an answer, 0 to 5", parseUpTo(5))
     .option("--uri <prefix>", "a prefix of its resources' URIs; repeatable", collectOption)
     .addOption(
-      new Option("--trust <trust>", "review: its definitions wait for your approval").choices(["auto", "review"]),
+      new Option("--trust <trust>", "with review, its definitions wait for your approval").choices(["auto", "review"]),
     )
     .option("--disabled", "add it switched off");
 }

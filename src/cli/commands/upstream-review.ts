@@ -46,7 +46,7 @@ are shown as \\u{...}.`,
     );
   runCommand(pending, terminal, showPending);
 
-  addDecision(upstream, terminal, "approve", "Approve definitions, as pending showed them.");
+  addDecision(upstream, terminal, "approve", "Approve definitions in the form that pending showed.");
   addDecision(upstream, terminal, "reject", "Reject definitions: they are not listed.");
 }
 
@@ -57,7 +57,7 @@ function addDecision(upstream: Command, terminal: Terminal, decision: Decision, 
     .argument("<tenant>")
     .argument("<upstream>")
     .argument("[digests...]", "as upstream pending shows them")
-    .option("--all", "all that wait now")
+    .option("--all", "decide on all definitions that wait now")
     .option("-y, --yes", "do not ask")
     .option("--wait", "wait until it is in effect everywhere")
     .addHelpText(

@@ -31,7 +31,7 @@ export function addUpstreamCommands(program: Command, terminal: Terminal): void 
 
   const addCommand = addSubcommand("add", "Add a server and read its lists. Returns when every client can use it.");
   const add = addUpstreamOptions(addCommand.argument("[url]", "where it serves MCP; a service has --service instead"))
-    .option("--replace", "replace an upstream of this id; only its trust stays")
+    .option("--replace", "replace an upstream of this id; keeps only its trust")
     .option("--no-wait", "return before its lists are read")
     .addHelpText(
       "after",

@@ -29,7 +29,7 @@ export function addUsageCommand(program: Command, terminal: Terminal): void {
     .option("--from <time>", "the start: 7d (ago) or 2027-01-31", parsePast)
     .option("--to <time>", "the end", parsePast)
     .option("--by <hour|day>", "the period of each --json line", parseBy, "hour")
-    .option("--closed", "leave out periods that are not over")
+    .option("--closed", "print only periods that are over")
     .addHelpText(
       "after",
       `

@@ -8,7 +8,7 @@ import { CAUSES } from "../../../src/protocol/cause.ts";
 
 const AT = { tenant: "acme", upstream: "tracker" };
 const page = readFileSync(join(import.meta.dirname, "../../../docs/gateway.md"), "utf8");
-const [, table = ""] = page.split(/^\| code +\| reason +\| what helps +\|\n/m);
+const [, table = ""] = page.split(/^\| code +\| reason +\| remedy +\|\n/m);
 const rows = (table.split("\n\n")[0] ?? "")
   .split("\n")
   .slice(1)
