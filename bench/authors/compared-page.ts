@@ -26,7 +26,7 @@ export function comparedPage(all: readonly Compared[]): string {
   const early = all.map(({ findings }) => findings.filter(({ when }) => when === "types" || when === "start").length);
   const rows: (readonly (string | number)[])[] = [
     ["lines of the whole server, without blank lines", ...all.map(({ lines }) => lines)],
-    [`mistakes found by types or at start, of ${MISTAKES.length}`, ...early],
+    [`mistakes of ${MISTAKES.length} found by types or at start`, ...early],
     ["milliseconds from saving a file to a call (median)", ...all.map(({ saves }) => median(saves))],
     ...MISTAKES.map(({ title }, at) => [title, ...all.map(({ findings }) => WHEN[(findings[at] ?? NEVER).when])]),
   ];
