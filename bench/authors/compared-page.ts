@@ -27,7 +27,7 @@ export function comparedPage(all: readonly Compared[]): string {
   const rows: (readonly (string | number)[])[] = [
     ["lines of the whole server, without blank lines", ...all.map(({ lines }) => lines)],
     [`mistakes of ${MISTAKES.length} found by types or at start`, ...early],
-    ["milliseconds from saving a file to a call (median)", ...all.map(({ saves }) => median(saves))],
+    ["from save to call, in milliseconds (median)", ...all.map(({ saves }) => median(saves))],
     ...MISTAKES.map(({ title }, at) => [title, ...all.map(({ findings }) => WHEN[(findings[at] ?? NEVER).when])]),
   ];
   const sections = MISTAKES.map(({ title }, at) => {
