@@ -25,9 +25,9 @@ export function comparedPage(all: readonly Compared[]): string {
   const titles = all.map(({ product }) => PRODUCTS[product].title);
   const early = all.map(({ findings }) => findings.filter(({ when }) => when === "types" || when === "start").length);
   const rows: (readonly (string | number)[])[] = [
-    ["lines of the whole server, without blank ones", ...all.map(({ lines }) => lines)],
+    ["lines of the whole server, without blank lines", ...all.map(({ lines }) => lines)],
     [`mistakes of ${MISTAKES.length} found by types or at start`, ...early],
-    ["from save to call, ms, median", ...all.map(({ saves }) => median(saves))],
+    ["from save to call, in milliseconds (median)", ...all.map(({ saves }) => median(saves))],
     ...MISTAKES.map(({ title }, at) => [title, ...all.map(({ findings }) => WHEN[(findings[at] ?? NEVER).when])]),
   ];
   const sections = MISTAKES.map(({ title }, at) => {
@@ -42,12 +42,17 @@ export function comparedPage(all: readonly Compared[]): string {
 
 const HEAD = `# The same tool in four packages
 
-This page shows which of ten mistakes in a tool each package finds, and when. The tool takes one number and returns two members, both with a schema. A mistake
-is found by the **types** (TypeScript, strict, \`nodenext\`), at the **start** of the server (for a Worker: its deployment), at the first **call**, or **never**.
-For **never**, the message below is what the caller gets. \`npx node bench/authors/compare.ts\` writes the page from \`bench/authors/\`.
+This page shows which of ten mistakes in a tool each package finds, and when. The tool takes one number and returns an object with two members. Both have a schema.
+
+- **types**: the compiler finds the mistake (TypeScript, strict, \`nodenext\`).
+- **start**: the server does not start, or the Worker cannot be deployed.
+- **call**: the first call fails.
+- **never**: no error appears. The message below is what the caller gets.
+
+\`npx node bench/authors/compare.ts\` writes this page from the files in \`bench/authors/\`.
 `;
 
-const TIMES = `The times were measured on one machine. Each server watches its files: \`wrangler dev\`, \`node --watch\`.`;
+const TIMES = `The times were measured on one machine. Each server restarts when a file changes, with \`wrangler dev\` or \`node --watch\`.`;
 
 function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const line = (cells: readonly (string | number)[]): string => `| ${cells.join(" | ")} |`;

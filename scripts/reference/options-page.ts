@@ -38,7 +38,7 @@ const SECTIONS: Readonly<
 
 const HEAD = `# All options and their defaults
 
-This page lists every option of a definition, of \`createWorker\` and of a test. Your editor shows the same texts. \`npm run reference\` writes the page from
+This page lists all options of definitions, of \`createWorker\` and of tests. Your editor shows the same texts. \`npm run reference\` writes the page from
 the types. Era 2025 means the revisions with sessions, era 2026 means 2026-07-28 ([words.md](words.md)).
 
 \`\`\`ts

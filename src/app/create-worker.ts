@@ -74,7 +74,7 @@ export interface WorkerOptions<Bindings = WorkerEnv, Settings = AnySchema | unde
   readonly name?: string;
   /** Server version that clients see. Default: the package's version. */
   readonly version?: string;
-  /** Server name for people, if `name` is not fit for display. */
+  /** Server name for people, shown in place of `name`. */
   readonly title?: string;
   /** Purpose of the server, in a sentence that clients may show. */
   readonly description?: string;
@@ -99,8 +99,8 @@ export interface WorkerOptions<Bindings = WorkerEnv, Settings = AnySchema | unde
     | ResourceTemplate<NoInfer<Bindings>, SettingsBy<Settings>>
   )[];
   /**
-   * Limits for every tenant whose document sets no others. Absent ones keep their default. Per minute: `tenantMessages`
-   * (60000), `principalMessages` (3000), `toolCalls` (1200, of one tool by one key), and without a credential
+   * Limits of every tenant; a tenant document can set others. Absent limits have their defaults. Per minute:
+   * `tenantMessages` (60000), `principalMessages` (3000), `toolCalls` (1200, of one tool by one key), and without a credential
    * `addressMessages` (12000), `addressToolCalls` (6000), `addressRefusals` (100). In bytes: `bodyBytes` (4 MiB),
    * `resultBytes` (36 MiB), `resourceBytes` (25 MiB). At once: `concurrentCalls` (200), `streams` (100). Unlimited by default:
    * `dailyToolCalls`, `principalDailyToolCalls`.
@@ -122,14 +122,14 @@ export interface WorkerOptions<Bindings = WorkerEnv, Settings = AnySchema | unde
   readonly features?: readonly Feature[];
   /** Callbacks before and after calls, and for errors that clients are not shown. */
   readonly hooks?: Hooks;
-  /** Wraps each call of every tenant, outside any `around` of the tenant. */
+  /** Runs around each call of every tenant. The `around` functions of a tenant or definition run inside it. */
   readonly around?: Around;
   /**
-   * Authenticates each request, for apps with their own users, such as by the app's session cookie. Returns:
+   * Authenticates each request in an app with its own users, for example by the app's session cookie. Returns:
    *
    * - A user: the request is made as that user, in the tenant that `user.tenant` names and in tenants of the mode `open`.
    * - A `Response`: rejects the request with that response.
-   * - `undefined`: the request's own credential decides, as without this option.
+   * - `undefined`: the key or token of the request decides, as without this option.
    *
    * To read the body, read `request.clone()`.
    */

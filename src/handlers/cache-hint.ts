@@ -7,8 +7,8 @@ export interface CacheOptions {
   /** Milliseconds, a whole number from 0. */
   readonly ttlMs: number;
   /**
-   * `private` by default. Use `public` if the content is the same for all callers: shared caches may then store it
-   * where the tenant is open to everyone.
+   * `private` by default. With `public`, shared caches may store the content, if the tenant is open to everyone.
+   * Use `public` only if the content is the same for all callers.
    */
   readonly scope?: "public" | "private";
 }

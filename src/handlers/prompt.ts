@@ -20,7 +20,7 @@ import { promptResult, type PromptReturn } from "./results.ts";
 export interface PromptArgument<Name extends string = string> {
   /** Name shown to people. */
   readonly title?: string;
-  /** Describes the argument to people. */
+  /** Description of the argument, for people. */
   readonly description?: string;
   /** Whether a call must give the argument; false by default. */
   readonly required?: boolean;

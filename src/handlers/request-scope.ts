@@ -35,7 +35,7 @@ export type CallEnd = "complete" | "error" | "input_required" | "timeout" | "can
 
 /** An author's functions around each call. They run inside the request, so keep them fast. */
 export interface Hooks {
-  /** Runs before the call, for at most ten seconds. A returned text rejects the call, and the client gets the text. */
+  /** Runs before each call, for at most ten seconds. If it returns a text, the call is rejected with this text. */
   readonly beforeCall?: (event: CallEvent) => string | undefined | Promise<string | undefined>;
   /** Runs after the call. An exception goes to `onError` and does not change the result. */
   readonly afterCall?: (event: CallEvent, end: CallEnd) => void;

@@ -25,11 +25,11 @@ const MAX_STORED_URIS = 2000;
 const COMMON_OPTIONS = "read mimeType cache";
 
 export interface ResourceDescription<Settings = Tenantry.Settings> extends AccessRules<Settings> {
-  /** Short name, such as `rules.md`: any text. Clients show it if there is no `title`. */
+  /** Short name, such as `rules.md`. Clients show it if there is no `title`. */
   readonly name: string;
   /** Name shown to people. */
   readonly title?: string;
-  /** Text for the model: what the content is, and when to read it. Absent by default. */
+  /** Text for the model: what the content is, and when to read it. No description by default. */
   readonly description?: string;
   /** MIME type of contents that do not give their own. */
   readonly mimeType?: string;
@@ -46,9 +46,9 @@ export interface ResourceDescription<Settings = Tenantry.Settings> extends Acces
 interface ResourceContentOptions<Env, Settings> extends ResourceDescription<Settings> {
   /** Absolute URI of the resource, such as `notes://all`. */
   readonly uri: string;
-  /** The content as text. `read` wins over it. */
+  /** The content as text. Not used if there is a `read`. */
   readonly text?: string;
-  /** The content as bytes. `read` and `text` win over it. */
+  /** The content as bytes. Not used if there is a `read` or `text`. */
   readonly blob?: Uint8Array;
   /** Produces the content at each request, within 60 seconds. */
   readonly read?: (ctx: Context<Env, Settings>) => ReadReturn | Promise<ReadReturn>;

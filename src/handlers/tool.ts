@@ -85,7 +85,7 @@ export interface ToolOptions<
   readonly output?: Output & CheckedSchema<Output>;
   /**
    * Schema of the tenant's configuration for this tool, an object that the handler reads from `ctx.config`. Without a
-   * schema `ctx.config` is the object as written, not validated.
+   * schema, `ctx.config` is not validated.
    */
   readonly config?: Config & CheckedSchema<Config>;
   /**
@@ -94,7 +94,7 @@ export interface ToolOptions<
    */
   readonly timeoutMs?: number;
   /**
-   * Lets a client that lost its connection come back for the result, in protocol revisions that can resume. Such a call
+   * Lets a client fetch the result after it lost its connection, in protocol revisions that can resume. Such a call
    * may run more than once: put work that must happen at most once into `ctx.once`. False by default; `true` stands for
    * `{ closeAfterMs: 25000, retryMs: 1000 }`.
    */

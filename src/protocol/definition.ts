@@ -40,7 +40,7 @@ export interface ToolDefinition {
  * https://modelcontextprotocol.io/specification/2025-11-25/basic/transports
  */
 export interface Resumable {
-  /** Milliseconds until the server closes the connection and lets the client reconnect; only from 2025-11-25 on. */
+  /** Milliseconds until the server closes the connection and the client reconnects, for version 2025-11-25 or later. */
   readonly closeAfterMs: number;
   /** Milliseconds that the client should wait before reconnecting, at most 60000. */
   readonly retryMs: number;

@@ -34,8 +34,8 @@ export type TestAnswer = JsonObject | string | readonly JsonObject[] | ((questio
 
 export interface CaseOptions {
   /**
-   * Protocol era of the client. Defaults to `"2026"`, in which the handler runs again after each answer; `"2025"` waits
-   * for the answer in one run.
+   * Protocol era of the client. In `"2026"`, the default, the handler runs again after each answer. In `"2025"` it
+   * waits for the answer in one run.
    */
   readonly era?: Era;
   /** Tenant id. Defaults to `"test"`. */
@@ -44,13 +44,13 @@ export interface CaseOptions {
   readonly principal?: Partial<Principal>;
   /** `ctx.config` of the tool or prompt under test. */
   readonly config?: unknown;
-  /** `ctx.settings`, as given: the Worker's `settings` schema is not known here. */
+  /** `ctx.settings`. The test does not check it, because it does not know the Worker's `settings` schema. */
   readonly settings?: unknown;
   /** `ctx.env`: the bindings that the handler reads. Empty by default. */
   readonly env?: object;
   /** The tenant's secrets by name, for `ctx.secret`. Names ignore case. */
   readonly secrets?: Readonly<Record<string, string>>;
-  /** `ctx.identity`. Without it, reading `ctx.identity` throws a TypeError. */
+  /** `ctx.identity`. Without this option, a handler that reads `ctx.identity` gets a TypeError. */
   readonly identity?: Identity;
   /** Headers of the client's request, available as `ctx.request.headers`. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -72,7 +72,7 @@ export interface CaseOptions {
   /** `ctx.meta`: the `_meta` of the client's request. */
   readonly meta?: JsonObject;
   /**
-   * Answers `ctx.fetch`, after the same destination checks as in a Worker. Without it, `ctx.fetch` rejects with a
+   * Answers `ctx.fetch`. The URL is first checked as in a Worker. Without this option, `ctx.fetch` rejects with a
    * TypeError.
    */
   readonly fetch?: (request: Request) => Response | Promise<Response>;

@@ -40,12 +40,12 @@ export interface TenantDefinitionOf<Seed = unknown, Around = unknown> {
   /**
    * Which credentials callers need; `open` by default.
    *
-   * - `open`: none. A credential that is not valid is refused all the same.
+   * - `open`: no credential. An invalid credential is still refused.
    * - `key`: an API key, in the header `Authorization: Bearer KEY`. `tenantry key create TENANT --name NAME` or the
    *   admin API makes keys: both need the feature `admin()` and the Worker secret
    *   `ADMIN_TOKEN` of 32 characters or more (in `.dev.vars` for `wrangler dev`).
    * - `oauth`: the token of a person who logged in; requires `auth`. `key+oauth`: a key or such a token.
-   * - `mixed`: a key, a token or none; callers without see what `auth.anonymous` allows.
+   * - `mixed`: a key, a token or none. Callers without a credential see what `auth.anonymous` allows.
    */
   readonly mode?: Mode;
   /**
@@ -53,7 +53,7 @@ export interface TenantDefinitionOf<Seed = unknown, Around = unknown> {
    * `login()`.
    */
   readonly auth?: AuthDocument;
-  /** Named sets of patterns that limit what a caller sees. `auth` and API keys refer to them. */
+  /** Named sets of patterns that limit what a caller sees. API keys and `auth` use these names. */
   readonly scopes?: Readonly<Record<string, ScopeDocument>>;
   /** Selections of the tenant's tools, prompts and resources, by name. Each profile has its own URL. */
   readonly profiles?: Readonly<Record<string, ProfileDocument>>;
@@ -70,7 +70,7 @@ export interface TenantDefinitionOf<Seed = unknown, Around = unknown> {
   readonly search?: boolean;
   /** Resources to store at the tenant's first request. An existing resource is never overwritten. */
   readonly seed?: () => readonly Seed[];
-  /** Values that a tool reads as `ctx.config`, by tool name. Frozen at the first read. */
+  /** Values that a tool reads as `ctx.config`, by the name of the tool. The first read freezes them. */
   readonly config?: Readonly<Record<string, unknown>>;
   /** Middleware that runs around each call to this tenant, inside the Worker's own middleware. */
   readonly around?: Around;
@@ -82,7 +82,7 @@ export interface TenantDefinitionOf<Seed = unknown, Around = unknown> {
    * Other MCP servers whose tools, prompts and resources the tenant offers, by id. Requires the feature `gateway()`.
    */
   readonly upstreams?: Readonly<Record<string, UpstreamDocument>>;
-  /** Recording of calls. Requires the feature `callAudit()`. */
+  /** Whether and how calls are recorded. Requires the feature `callAudit()`. */
   readonly audit?: CallAuditDocument;
   /** Webhooks that receive the tenant's events, by name. Requires the feature `webhooks()`. */
   readonly webhooks?: Readonly<Record<string, WebhookDocument>>;
