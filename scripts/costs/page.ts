@@ -131,7 +131,7 @@ for each call.
 ## Logs
 
 If every request wrote a log entry, this month would have ${number(requests * 2)} entries or more, for USD ${usd(logged)}. So \`wrangler.toml\` has \`invocation_logs = false\`. Then
-a successful request writes no entry. An error always writes one.
+a successful request writes no entry, unless your code logs. An error always writes one.
 
 Leave \`head_sampling_rate\` at 1. Cloudflare samples before a request runs, so a rate of 0.01 would lose 99 of 100 errors. To see every request for an hour, set
 \`invocation_logs = true\`, or run \`wrangler tail\`, which costs nothing.

@@ -64,6 +64,6 @@ function listWords({ items = {}, maxItems }: Shape): string {
 function objectWords({ properties, maxProperties }: Shape): string {
   if (properties) return "an object, see below";
   return maxProperties === undefined
-    ? "an object with chosen names"
-    : `an object with at most ${numeral(maxProperties)} chosen names`;
+    ? "an object with named entries"
+    : `an object with at most ${numeral(maxProperties)} named entries`;
 }
