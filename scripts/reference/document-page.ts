@@ -29,8 +29,8 @@ tenantry apply -f tenant.yaml
 name. In a file, \`id\` names the tenant. \`region\` and \`jurisdiction\` apply only when the file creates the tenant
 ([keys-and-profiles.md](keys-and-profiles.md#where-a-tenant-is-kept)). \`npm run reference\` writes this page from the schema. \`tenantry help document\` shows this example:`;
 
-const PATTERNS = `In patterns, \`*\` stands for any characters and \`?\` for one. Patterns with an inner \`*\` or \`?\` may have ${BOUNDS.innerPatterns} characters in \`tools\`, as many in all
-\`scopes\` together, and as many in each profile. Each base document may have as many again. A \`*\` at the end does not count.`;
+const PATTERNS = `In patterns, \`*\` stands for any characters and \`?\` for one. The characters of all patterns with an inner \`*\` or \`?\` are limited: ${BOUNDS.innerPatterns} in
+\`tools\`, ${BOUNDS.innerPatterns} in all \`scopes\` together, and ${BOUNDS.innerPatterns} in each profile. Each base document has the same limits. A \`*\` at the end does not count.`;
 
 /** All fields, also of list items and of named values. A field in `ALIKE` has no inner ones here. */
 export function membersOf(shape: Shape, before = ""): readonly Member[] {

@@ -46,7 +46,7 @@ are shown as \\u{...}.`,
     );
   runCommand(pending, terminal, showPending);
 
-  addDecision(upstream, terminal, "approve", "Approve definitions in the form that pending showed.");
+  addDecision(upstream, terminal, "approve", "Approve definitions as `upstream pending` listed them.");
   addDecision(upstream, terminal, "reject", "Reject definitions: they are not listed.");
 }
 
