@@ -50,7 +50,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     asks: {},
     resource: "slash",
     refreshResource: "same",
-    note: "only if a server takes no documents or no `none`; again for each connection",
+    note: "only if a server takes no metadata document or no `none`; for each connection",
   },
   {
     name: "Claude Code",
