@@ -7,7 +7,8 @@ import { copyErrorKey, eraOf, respondFailure } from "./respond.ts";
 
 /**
  * The exit of the MCP endpoints, `/gateway` and login: a header that all their responses need is set here. The admin
- * API, `/healthz` and `/readyz` have their own. A failure becomes an MCP error, or a page for a browser. `origin`: the Origin that may read the response.
+ * API, `/healthz` and `/readyz` have their own. A failure becomes an MCP error, or a page for a browser. `origin`: the
+ * Origin that may read the response.
  */
 export function finishResponse(
   deployment: Deployment,

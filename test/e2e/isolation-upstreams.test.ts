@@ -216,7 +216,7 @@ describe.each(ERAS)("upstreams of era $era", ({ era, revision }) => {
       for (const kind of ["tools", "prompts", "resources"] as const) {
         const { status, error, result } = await ask(from, `${kind}/list`, {});
         if (from.principal === "foreign") expect(status).toBe(401);
-        // Of what the view shows nothing, an envelope gets no answer.
+        // An envelope gets no answer about things that the view hides.
         else if (from.profile === "blind" && from.route === "gateway") expect(error?.code).toBe(-32001);
         else {
           const all = (result[kind] as Json[]).map(({ name }) => String(name));

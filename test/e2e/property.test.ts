@@ -187,16 +187,24 @@ test(title, { timeout: 400_000 }, async () => {
   }
 });
 
-test("resources that the requests stored are still listed, by messages that the official schema knows", async () => {
+test("resources with hostile names are listed beside those that the requests stored, by messages that the schema knows", async () => {
   const client = client2026(`${origin}/mcp/rough`);
+  const names = ["__proto__", "\r\nX: y", "\u202e", "a/../b", "<b>", " "];
+  // How many of the requests above store something is a matter of luck.
+  const uris = Array.from({ length: 21 }, (_none, at) => `lab://junk/listed-${at}`);
+  for (const [at, uri] of uris.entries()) {
+    const name = names[at % names.length];
+    const { result } = await client.request("tools/call", { name: "lab_write", arguments: { uri, name, text: name } });
+    expect(result.isError, JSON.stringify(result)).not.toBe(true);
+  }
+  const listed = new Set<unknown>();
   let cursor: unknown;
-  let listed = 0;
   do {
     const { result, error } = await client.request("resources/list", cursor === undefined ? {} : { cursor });
     expect(error).toBeUndefined();
-    listed += (result.resources as Json[]).length;
+    for (const { uri } of result.resources as Json[]) listed.add(uri);
     cursor = result.nextCursor;
   } while (cursor !== undefined);
-  console.log(`${listed} resources are stored`);
-  expect(listed).toBeGreaterThan(5);
+  expect(uris.filter((uri) => !listed.has(uri))).toEqual([]);
+  expect(listed.size).toBeGreaterThan(20);
 });

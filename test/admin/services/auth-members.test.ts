@@ -1,4 +1,4 @@
-// Who may write `auth` is in auth-bounds.test.ts.
+// auth-bounds.test.ts tests which roles may write `auth`.
 
 import { describe, expect, it } from "vitest";
 import { isWithdrawal } from "../../../src/admin/services/withdrawal.ts";
