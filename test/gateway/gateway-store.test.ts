@@ -5,13 +5,13 @@ import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { loggedStates } from "./logged-states.ts";
 import { freshTenant, MADE_BEFORE, onBench, type Bench } from "../support/workerd/tenant.ts";
 
-interface Desk extends Bench<GatewayMethods> {
+interface GatewayBench extends Bench<GatewayMethods> {
   readonly due: (configs: Readonly<Record<string, string>>, revision?: number) => readonly string[];
   readonly settle: (about?: Partial<RefreshResult>) => number | null | undefined;
 }
 
 /** The tables of a tenant that exists, at revision 1. */
-async function withBench(work: (bench: Desk) => void): Promise<void> {
+async function withBench(work: (bench: GatewayBench) => void): Promise<void> {
   const tenant = freshTenant();
   const own = { mode: "open" } as const;
   const policy = createRpcClient(tenant.stub, policyStore);
@@ -215,17 +215,17 @@ describe("an upstream", () => {
 
   for (const [when, begin] of [
     ["before it was read", () => {}],
-    ["while it was read", (bench: Desk) => void bench.due({ a: "1" })],
+    ["while it was read", (bench: GatewayBench) => void bench.due({ a: "1" })],
     [
       "after it was read",
-      (bench: Desk) => {
+      (bench: GatewayBench) => {
         bench.due({ a: "1" });
         bench.settle();
       },
     ],
     [
       "after it could not be read",
-      (bench: Desk) => {
+      (bench: GatewayBench) => {
         bench.due({ a: "1" });
         bench.settle({ why: "away" });
       },

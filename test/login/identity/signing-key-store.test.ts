@@ -7,13 +7,17 @@ const OTHER_KEY = "BAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-interface Desk extends Bench<SigningKeyMethods> {
+interface SigningKeyBench extends Bench<SigningKeyMethods> {
   /** The id of the key that signs now. */
   readonly signer: () => Promise<string>;
   readonly published: () => Promise<string[]>;
 }
 
-function withBench<R>(work: (bench: Desk) => Promise<R>, key = SECRETS_KEY, tenant = freshTenant()): Promise<R> {
+function withBench<R>(
+  work: (bench: SigningKeyBench) => Promise<R>,
+  key = SECRETS_KEY,
+  tenant = freshTenant(),
+): Promise<R> {
   return onBench(
     signingKeyStore,
     (bench) => {
