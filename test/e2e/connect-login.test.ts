@@ -27,7 +27,7 @@ test("doctor finds the way to the login, and nothing wrong on it", async () => {
   const findings = JSON.parse(stdout) as { check: string; state: string; detail: string }[];
   expect([exit, findings.filter(({ state }) => state === "failed")]).toEqual([0, []]);
   const checks = findings.filter(({ state }) => state === "ok").map(({ check }) => check);
-  expect(checks).toEqual(expect.arrayContaining(["who gets in", "login: the resource", "login: the server"]));
+  expect(checks).toEqual(expect.arrayContaining(["access", "login: the resource", "login: the server"]));
 });
 
 test("a key of a tenant that takes both is printed, and one of nobody is refused", async () => {

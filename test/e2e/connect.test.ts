@@ -98,7 +98,7 @@ test("doctor finds nothing at a tenant that is well, with its key", async () => 
   expect(stdout).not.toContain("FAIL");
   expect([exit, stderr]).toEqual([0, "Nothing failed.\n"]);
   const checks = stdout.split("\n").map((line) => /^ok +([^:]+):/.exec(line)?.[1]);
-  for (const check of ["who gets in", "key", "initialize", "stream", "server/discover", "tools/list"]) {
+  for (const check of ["access", "key", "initialize", "stream", "server/discover", "tools/list"]) {
     expect(checks).toContain(check);
   }
 });
@@ -116,7 +116,7 @@ test("doctor stops at the key that is refused, and says what mends it", async ()
 test("doctor says how far it came without a key", async () => {
   const { exit, stdout, stderr } = await tenantry("doctor", keyed);
   expect(exit).toBe(0);
-  expect(stdout).toContain("nobody is let in without a credential");
+  expect(stdout).toContain("the endpoint needs a credential");
   expect(stderr).toContain("without a credential");
 });
 

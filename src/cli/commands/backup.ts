@@ -35,8 +35,9 @@ interface BackupContent {
 
 const BACKUP_HELP = `
 The folder is what export writes, and kept.json: API keys by their hashes, suspensions, secrets as SECRETS_KEY seals them,
-digests of approved definitions; and audit.ndjson, for people to read. Whoever can write it decides who gets in: keep it as
-you keep secrets. Not in it: who is signed in (people sign in again), sessions, usage, what runs.`;
+digests of approved definitions; and audit.ndjson, for people to read. Keep the folder as you keep secrets: restore takes
+keys from it, so a person who changes it can add a key. Not in it: logins (people sign in again), sessions, usage, running
+calls.`;
 
 export function addBackupCommands(program: Command, terminal: Terminal): void {
   const backup = program
@@ -86,7 +87,7 @@ async function backUpTenant(context: CommandContext, [id, out]: readonly [string
       formatCount(keys.length, "key"),
       formatCount(secrets.length, "secret"),
     ];
-    return `${id} is in ${folder}: ${counts.join(", ")}; who can write it decides who gets in`;
+    return `${id} is in ${folder}: ${counts.join(", ")}. Keep it as you keep secrets: restore takes keys from it`;
   });
 }
 

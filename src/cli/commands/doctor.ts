@@ -96,7 +96,7 @@ async function runChecks({ terminal }: CommandContext, endpoint: McpEndpoint, { 
 const NO_CREDENTIAL: Finding = {
   check: "initialize",
   state: "skipped",
-  detail: "nobody is let in without a credential",
+  detail: "the endpoint needs a credential",
   fix: "Give one: --key-file FILE, or TENANTRY_KEY.",
 };
 

@@ -43,13 +43,13 @@ export async function checkAuth(endpoint: McpEndpoint, signal: AbortSignal): Pro
   return { findings, access: "to the key" };
 }
 
-const AUTH_CHECK = "who gets in";
+const AUTH_CHECK = "access";
 const CLOSED_STATUSES: ReadonlySet<number> = new Set([403, 404]);
 
 function closedFinding(status: number, detail: string | undefined): Finding {
   if (isRedirectStatus(status)) {
     const fix = "Give clients the URL that it leads to: most follow none with a POST, and none with a key.";
-    return failed(AUTH_CHECK, `it sends whoever asks elsewhere (${status})`, fix);
+    return failed(AUTH_CHECK, `every request is redirected (${status})`, fix);
   }
   if (status === 404) {
     const fix = "Is the tenant's name right, and the path, which ends in /mcp/TENANT or /mcp/TENANT/PROFILE?";
@@ -57,7 +57,7 @@ function closedFinding(status: number, detail: string | undefined): Finding {
   }
   if (status === 403) {
     const fix = "Is the tenant suspended, which tenantry tenant show TENANT says, or this host not its own?";
-    return failed(AUTH_CHECK, withDetail("refused, whoever asks (403)", detail), fix);
+    return failed(AUTH_CHECK, withDetail("every caller is refused (403)", detail), fix);
   }
   const fix = "This is no answer of an MCP endpoint: is the URL whole?";
   return failed(AUTH_CHECK, `a request without a credential is answered ${status}`, fix);

@@ -91,7 +91,7 @@ test("a server of era 2025 alone is no failure, and its session is ended", async
 });
 
 test.each<[string, (exchange: Exchange) => boolean, string]>([
-  ["no endpoint at the URL", (exchange) => exchange.verb === "POST" && (exchange.refuse(404), true), "who gets in"],
+  ["no endpoint at the URL", (exchange) => exchange.verb === "POST" && (exchange.refuse(404), true), "access"],
   [
     "an answer that is none of MCP",
     (exchange) => exchange.verb === "POST" && (exchange.refuse(500), true),
@@ -106,13 +106,13 @@ test.each<[string, (exchange: Exchange) => boolean, string]>([
   [
     "a way to another URL",
     (exchange) => exchange.verb === "POST" && (exchange.json({}, 307, { location: "http://localhost:9/" }), true),
-    "who gets in",
+    "access",
   ],
-  ["a refusal of everybody", (exchange) => exchange.verb === "POST" && (exchange.refuse(403), true), "who gets in"],
+  ["a refusal of everybody", (exchange) => exchange.verb === "POST" && (exchange.refuse(403), true), "access"],
   [
     "a refusal that does not say what is wanted",
     (exchange) => isStranger(exchange) && (exchange.refuse(401), true),
-    "who gets in",
+    "access",
   ],
   [
     "no handshake of era 2025",
@@ -238,7 +238,7 @@ test("a server that refuses everybody is quoted with its reason", async () => {
     return true;
   });
   expect(findings.find(({ state }) => state === "failed")?.detail).toBe(
-    "refused, whoever asks (403): Suspended: unpaid",
+    "every caller is refused (403): Suspended: unpaid",
   );
 });
 
@@ -249,7 +249,7 @@ test("doctor ends with exit code 6 where nothing listens at the port", async () 
   const { exit, stdout } = await cli.run(["doctor", endpoint.url]);
   expect(exit).toBe(6);
   expect(stdout).toContain("FAIL  tcp: nothing takes connections");
-  expect(stdout).not.toContain("who gets in");
+  expect(stdout).not.toContain("access");
 });
 
 test("doctor ends with exit code 6 at a host name without an address", async () => {
