@@ -7,14 +7,14 @@ import { rowOf, type Attack, type Row } from "../report.ts";
 import { REVISIONS, type Target } from "../target.ts";
 import { neighbourFaults, tenantWith, sendEnvelope } from "./attacked-tenant.ts";
 import { denseAnswers, keptHellos, longCursors, saidOften } from "./stored-answers.ts";
-import { eraOf, HostileUpstreams, type Behaviour } from "./hostile-upstream.ts";
+import { eraOf, HostileUpstreams, textResult, type Answer, type Behaviour } from "./hostile-upstream.ts";
 
 const MIB = 1024 * 1024;
 const TENANTS = 4;
 const STALLED = 100;
 const HALF_MIB = 4;
 /** All answers together are 400 MiB; an isolate holds 64 of them, and its runtime some more. */
-const MOST_MIB = 160;
+const MOST_MIB = 220;
 const TIMEOUT_MS = 6000;
 
 export const upstreamMemory: Attack = {
@@ -39,6 +39,16 @@ export const upstreamMemory: Attack = {
   },
 };
 
+/** The process takes memory from the kernel for these, and uses it again for what the row counts. */
+async function readLongAnswers(target: Target, hostile: HostileUpstreams): Promise<void> {
+  const text = "x".repeat(HALF_MIB * MIB);
+  const answer: Answer = () => textResult(text);
+  const tenant = await tenantWith(target, hostile, { url: hostile.at({ "tools/call": answer }), timeoutMs: 30_000 });
+  for (let round = 0; round < 3; round += 1) {
+    await Promise.all(Array.from({ length: 8 }, () => target.tool(tenant, "up__go", {})));
+  }
+}
+
 interface MemoryReport {
   readonly what: string;
   readonly type: string;
@@ -62,6 +72,7 @@ async function stalled(target: Target, hostile: HostileUpstreams, { what, type, 
     tenants.push(await tenantWith(target, hostile, { url: hostile.at(behaviour), era, timeoutMs: TIMEOUT_MS }));
   }
   const beside = await tenantWith(target, hostile, { url: hostile.at() });
+  await readLongAnswers(target, hostile);
   const before = residentOf(target.pid ?? 0);
   const waiting = new Set(Array.from({ length: STALLED }, (_none, at) => at));
   let slowest = 0;
