@@ -73,7 +73,7 @@ describe("the pages about upstreams", () => {
     "the response is not usable": "faultyServer",
     "no access token": "faultyServer",
     "the secret is missing": "faultyServer",
-    "a question from the other era": "faultyServer",
+    "a question from an upstream of another era": "faultyServer",
   } as const;
 
   it.each(Object.entries(ERROR_ROWS))("has the codes of the error: %s", (what, key) => {
