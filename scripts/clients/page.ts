@@ -8,16 +8,17 @@ const HEAD = `# Clients that are tested
 
 This page lists builds of MCP clients and what each build can do with tenantry. \`npm run clients -- --write\` writes the page: it runs each build against
 \`npm start\`. The lock file in \`test/client-builds\` has the versions. \`npm run clients\` runs all builds again and fails if a cell has changed.
-\`npm run clients -- --only TEXT\` runs only builds whose name contains \`TEXT\`. [clients.md](clients.md) shows how to configure each client.
+\`npm run clients -- --only TEXT\` runs only builds whose name contains \`TEXT\`. [Connect clients](clients.md) shows how to configure each client.
 
-A cell says whether the build can do this:
+The table has a column for each test:
 
-- **list, call, read, prompt**: it lists the tools of a tenant, writes a note with a tool, reads the note as a resource, and gets a prompt that has the note.
-- **notification**: when another note is written, it gets the notification that the list of resources changed.
-- **right key**: it lists the tools of a tenant of mode \`key\`.
-- **wrong key**: if one character of the key is wrong, it shows an error that says so, within 20 s.
-- **login**: it is refused, finds the login of the tenant, registers, and opens the page on which a person pastes a key. Then it lists the tools.
-- **yes**: the build can do this. **-**: the build cannot do this; the reason is below the table.
+- **list, call, read, prompt**: the build lists the tools of a tenant, writes a note with a tool, reads the note as a resource, and gets a prompt that contains the note.
+- **notification**: when another note is written, the build gets the notification that the list of resources changed.
+- **right key**: the build lists the tools of a tenant of mode \`key\`.
+- **wrong key**: if one character of the key is wrong, the build shows an error about the key or the login within 20 s.
+- **login**: the build is refused, finds the login of the tenant, registers, and opens the page on which a person pastes a key. Then it lists the tools.
+
+In the table, \`yes\` means that the build can do this, and \`-\` means that it cannot. The reasons are below the table.
 `;
 
 export function triedPage(tried: readonly Tried[]): string {
@@ -49,21 +50,22 @@ function marked(cell: Tried["cells"][keyof Tried["cells"]]): string {
 }
 
 function reasons(tried: readonly Tried[]): readonly string[] {
-  const builds = new Map<string, Build[]>();
-  for (const { build } of tried) {
-    for (const [step, reason] of Object.entries(build.cannot)) {
-      const text = `**${step}**: ${reason}`;
-      builds.set(text, [...(builds.get(text) ?? []), build]);
-    }
-  }
-  return [...builds].map(([text, of]) => `- ${text}: ${named(of)}`);
+  const failures = tried.flatMap(({ build }) =>
+    Object.entries(build.cannot).map(([step, reason]) => ({ step, reason, build })),
+  );
+  const groups = Map.groupBy(failures, ({ step, reason }) => `${step} ${reason}`).values();
+  return [...groups].flatMap((own) => {
+    const [first] = own;
+    if (!first) return [];
+    return [`- **${first.step}** fails in ${named(own.map(({ build }) => build))}: the client ${first.reason}.`];
+  });
 }
 
 /** Each package once, with its versions. */
 function named(builds: readonly Build[]): string {
   return [...Map.groupBy(builds, ({ product }) => product)]
     .map(([product, own]) => `\`${product}\` ${own.map(({ version }) => version).join(", ")}`)
-    .join("; ");
+    .join(" and ");
 }
 
 function wrongKeys(tried: readonly Tried[]): readonly string[] {
@@ -73,7 +75,7 @@ function wrongKeys(tried: readonly Tried[]): readonly string[] {
     const cell = cells?.["wrong key"];
     if (!build || !cell || "cannot" in cell) return [];
     const era = build.era === undefined ? "" : `, era ${build.era}`;
-    return [`- \`${build.product}\` ${build.version}${era}: \`${shown(cell.said)}\``];
+    return [`- \`${build.product}\` ${build.version}${era}: \`${shown(cell.said)}\`.`];
   });
 }
 

@@ -41,7 +41,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     asks: { scope: "offline_access" },
     resource: "same",
     refreshResource: "same",
-    note: "uses only the first server; waits 10 s, for a refresh 30 s; needs `pinned`",
+    note: "reads only the first server; waits 10 s, and 30 s for a refresh; needs `pinned`",
   },
   {
     name: "Claude, if it registers",
@@ -50,7 +50,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     asks: {},
     resource: "slash",
     refreshResource: "same",
-    note: "only if a server takes no metadata document or no `none`; for each connection",
+    note: "registers each connection if a server accepts no document, or refuses `none`",
   },
   {
     name: "Claude Code",
@@ -67,7 +67,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     asks: OFFLINE,
     resource: "same",
     refreshResource: "same",
-    note: "uses any port; compares `resource` of the metadata with the URL",
+    note: "uses any port; requires that `resource` in the metadata matches the URL",
   },
   {
     name: "ChatGPT",
@@ -89,7 +89,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     asks: { scope: "offline_access" },
     resource: "same",
     refreshResource: "same",
-    note: "one id for all connections only if answers have `iss`; offers `none`",
+    note: "uses one id for all connections only if answers have `iss`; allows `none`",
   },
   {
     name: "Codex",
@@ -145,7 +145,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     asks: {},
     resource: "same",
     refreshResource: "same",
-    note: "only if a server takes no documents",
+    note: "registers if a server accepts no metadata document",
   },
   {
     name: "Cursor",
@@ -177,7 +177,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     asks: {},
     resource: "absent",
     refreshResource: "absent",
-    note: "uses the scheme of the app",
+    note: "uses `cursor:`, the scheme of the app",
   },
   {
     name: "Gemini CLI",
@@ -223,7 +223,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     asks: OFFLINE,
     resource: "same",
     refreshResource: "same",
-    note: "is a web page: it reads answers from another origin",
+    note: "is a web page, and needs CORS to read the answers",
   },
 ];
 
