@@ -32,7 +32,7 @@ const WORDS: Readonly<Record<string, readonly [kind: string, about: string]>> = 
     "names that requests may reach although they are not public: [outbound.md](outbound.md)",
   ],
   OUTBOUND_RESOLVER: ["variable", "the DNS server for outgoing requests: [outbound.md](outbound.md)"],
-  RATE_LIMITS: ["binding", "shares limits of a minute in a location: [limits.md](limits.md#limits-of-a-minute)"],
+  RATE_LIMITS: ["binding", "shares three of the [limits of a minute](limits.md#limits-of-a-minute) in a location"],
   SECRETS_KEY: [
     "secret",
     "encrypts the secrets of tenants: [keys-and-profiles.md](keys-and-profiles.md#secrets-of-a-tenant)",

@@ -94,8 +94,8 @@ export interface ToolOptions<
    */
   readonly timeoutMs?: number;
   /**
-   * Lets a client fetch the result after it lost its connection, in protocol revisions that can resume. Such a call
-   * may run more than once: put work that must happen at most once into `ctx.once`. False by default; `true` stands for
+   * Lets a client fetch the result after it lost its connection: a client of 2025-03-26 to 2025-11-25 with a session, not
+   * of 2026-07-28. Such a call may run more than once: put work that must happen at most once into `ctx.once`. False by default; `true` stands for
    * `{ closeAfterMs: 25000, retryMs: 1000 }`.
    */
   readonly resumable?: boolean | Partial<Resumable>;
