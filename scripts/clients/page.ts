@@ -8,7 +8,7 @@ const HEAD = `# Clients that are tested
 
 This page lists builds of MCP clients and what each build can do with tenantry. \`npm run clients -- --write\` writes the page: it runs each build against
 \`npm start\`. The lock file in \`test/client-builds\` has the versions. \`npm run clients\` runs all builds again and fails if a cell has changed.
-\`npm run clients -- --only TEXT\` runs only builds whose name contains \`TEXT\`. [Connect clients](clients.md) shows how to configure each client.
+\`npm run clients -- --only TEXT\` runs only builds whose name contains \`TEXT\`. To configure a client, see [Connect clients](clients.md).
 
 The table has a column for each test:
 
