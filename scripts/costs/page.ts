@@ -130,8 +130,8 @@ one more row for each tool. \`callAudit()\` sends records every second, and writ
 
 ## Logs
 
-If every request wrote a log entry, this month would have ${number(requests * 2)} entries or more, for USD ${usd(logged)}. So \`wrangler.toml\` has \`invocation_logs = false\`. Then
-a successful request writes no entry, unless your code logs. An error always writes one.
+If every request wrote a log entry, this month would have ${number(requests * 2)} entries or more, for USD ${usd(logged)}. Therefore, \`wrangler.toml\` has \`invocation_logs = false\`. With this setting,
+a successful request writes no entry, unless your code logs. An error always writes an entry.
 
 Leave \`head_sampling_rate\` at 1. Cloudflare samples before a request runs, so a rate of 0.01 would lose 99 of 100 errors. To see every request for an hour, set
 \`invocation_logs = true\`, or run \`wrangler tail\`, which costs nothing.
@@ -146,7 +146,7 @@ ${kinds(counted)}
 
 An isolate has a cached policy until the lease ends. Without a cached policy, a call reads the policy from the tenant's object.
 
-In an hour, a client opens its stream ${60 / month.STREAM_MINUTES} times, and in a day ${(24 * 60) / month.STREAM_MINUTES} times. A million streams for a day cost USD ${usd(usdOf(month.streams(counted, 1, 1)) * 1e6)}. A change costs the same
+A client opens its stream ${60 / month.STREAM_MINUTES} times an hour, and thus ${(24 * 60) / month.STREAM_MINUTES} times a day. A million streams for a day cost USD ${usd(usdOf(month.streams(counted, 1, 1)) * 1e6)}. A change costs the same
 for one stream and for many, because WebSocket messages from objects are free, and the streams of an isolate share one read.
 
 ## Prices
