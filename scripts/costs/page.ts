@@ -95,7 +95,8 @@ both files.
 
 ## A month
 
-The first row of the table above is for ${number(month.TENANTS)} tenants with ${number(month.CALLS_A_DAY)} calls a day each, and ${number(month.STREAMS)} streams that are open all day. Of this total, USD ${usd(usdOf(month.streams(counted, month.STREAMS)))} is the price of the streams.
+The first row of the table above is for ${number(month.TENANTS)} tenants with ${number(month.CALLS_A_DAY)} calls a day each, and ${number(month.STREAMS)} streams that are open all day. The streams cost USD ${usd(usdOf(month.streams(counted, month.STREAMS)))} of the total.
+With ${number(month.CALLS_A_DAY)} calls a day for all tenants together, and no open streams, you pay only the plan: USD ${usd(PLAN_USD)}.
 
 ${monthRows(plain)}
 
