@@ -29,7 +29,7 @@ const CALLS = TENANTS * CALLS_A_DAY * DAYS;
 
 /** A call every nine seconds finds no lease of five seconds; isolates are many. So each asks for one. */
 function calls(table: BilledTable): Amounts {
-  const call = amountsOf(kindOf(table, "a call to an open tenant, policy fetched"));
+  const call = amountsOf(kindOf(table, "a call to an open tenant, without a cached policy"));
   // When a key was used last is written once an hour.
   const uses = TENANTS * 24 * DAYS;
   return added([times(call, CALLS), { rowsRead: CALLS, rowsWritten: uses }]);
@@ -37,7 +37,7 @@ function calls(table: BilledTable): Amounts {
 
 /** So many streams that stand all the time, with nothing to tell. */
 export function streams(table: BilledTable, many: number, days = DAYS): Amounts {
-  const opened = amountsOf(kindOf(table, "subscriptions/listen again after half an hour"));
+  const opened = amountsOf(kindOf(table, "subscriptions/listen is called again after half an hour"));
   return withTime(times(opened, (many * days * 24 * 60) / STREAM_MINUTES));
 }
 

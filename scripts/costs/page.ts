@@ -85,7 +85,7 @@ ${table(
     ],
     ["the same with [usage()](usage.md)", usd(withUsage.total)],
     ["1,000 idle streams", usd(usdOf(perThousand(counted)))],
-    ["the plan (Workers Paid), included in the first two rows", usd(PLAN_USD)],
+    ["the plan (Workers Paid), a part of the first two totals", usd(PLAN_USD)],
   ],
 )}
 
@@ -96,56 +96,58 @@ both files.
 ## A month
 
 The first row of the table above is for ${number(month.TENANTS)} tenants with ${number(month.CALLS_A_DAY)} calls a day each, and ${number(month.STREAMS)} streams that are open all day. The streams cost USD ${usd(usdOf(month.streams(counted, month.STREAMS)))} of the total.
+With ${number(month.CALLS_A_DAY)} calls a day for all tenants together, and no open streams, you pay only the plan: USD ${usd(PLAN_USD)}.
 
 ${monthRows(plain)}
 
 Assumptions:
 
 - Each call reads the tenant's policy from its object. The _lease_ is the time for which an isolate may use a cached policy, 5 s by default. Here, each isolate gets less than one
-  call in that time. With more calls, or a larger \`maxStalenessMs\`, most calls need no object.
+  call in that time. With more calls, or a larger \`maxStalenessMs\`, most calls do not need the object.
 - Callers have keys. The time of a key's last use is written once an hour.
-- A call takes ${month.CPU_MS} ms of CPU in the Worker, without the work of the tool. An object runs ${month.OBJECT_MS} ms for each call that it gets.
+- A call takes ${month.CPU_MS} ms of CPU in the Worker, not counting the work of the tool. An object runs ${month.OBJECT_MS} ms for each call that it gets.
 - A stream ends after ${month.STREAM_MINUTES} minutes, and the client opens the next one. While a stream is open, the object hibernates. The Worker's keepalives
   cost only CPU.
-- One request of 1,000 fails and writes a log entry. Tools write a log entry for ${100 * month.LOGGED} % of requests.
+- One in 1,000 requests fails and writes a log entry. Tools write a log entry for ${100 * month.LOGGED} % of requests.
 
 ### With usage()
 
-\`usage()\` sends an isolate's counts to the tenant's object, at most every ten seconds. Under the assumptions above, each call is sent by itself. This takes one object call, and two
-written rows. The bill then has these rows instead:
+\`usage()\` sends an isolate's counts to the tenant's object, at most every ten seconds. Under the assumptions above, the counts of
+each call are sent separately. Each call then causes one object call and two written rows. The bill then has these rows instead:
 
 ${table(["what", "in the month", "USD"], parts(withUsage, ["objectRequests", "objectSeconds", "rowsWritten"]))}
 
-If one isolate gets many calls of a tenant within ten seconds, these calls share one object call, and each tool adds one row. \`callAudit()\` sends records every second, and writes a row
-for each call.
+If an isolate gets many calls of a tenant within ten seconds, the isolate sends the counts of all of them in one object call. This object call writes one row, and
+one more row for each tool. \`callAudit()\` sends records every second, and writes a row for each call.
 
 ### Not included
 
 | what                                             | USD                                        |
 | ------------------------------------------------ | ------------------------------------------ |
-| storage of objects, beyond 5 GB                  | 0.20 a GB and month                        |
-| storage of KV, beyond 1 GB                       | 0.50 a GB and month                        |
-| events of \`telemetry()\` in a dataset             | 0.25 a million; \`TELEMETRY_SAMPLE\` lowers it |
-| the work of tools, and upstreams (other MCP servers) | the price of the place where they run |
+| storage of objects, beyond 5 GB                  | 0.20 per GB and month                        |
+| storage of KV, beyond 1 GB                       | 0.50 per GB and month                        |
+| events of \`telemetry()\` in a dataset             | 0.25 per million events; \`TELEMETRY_SAMPLE\` lowers their number |
+| the work of tools and of upstreams (other MCP servers) | the price of the provider that runs them |
 
 ## Logs
 
-If every request wrote a log entry, this month would have ${number(requests * 2)} entries or more, for USD ${usd(logged)}. So \`wrangler.toml\` has \`invocation_logs = false\`. Then
-a successful request writes no entry, unless your code logs. An error always writes one.
+If every request wrote a log entry, this month would have ${number(requests * 2)} entries or more, for USD ${usd(logged)}. Therefore, \`wrangler.toml\` has \`invocation_logs = false\`. With this setting,
+a successful request writes no entry, unless your code logs. An error always writes an entry.
 
 Leave \`head_sampling_rate\` at 1. Cloudflare samples before a request runs, so a rate of 0.01 would lose 99 of 100 errors. To see every request for an hour, set
 \`invocation_logs = true\`, or run \`wrangler tail\`, which costs nothing.
 
 ## Each kind of request
 
-In a cell \`a + b\`, the request causes \`a\`. Alarms within the next hour, or the end of a session, cause \`b\`. Setting an alarm counts as a written row, and an alarm that fires as an object call.
-The last column does not subtract the amounts that the plan includes. It does not contain CPU, object time and logs.
+In a cell such as \`3 + 4\`, the first number counts what the request itself causes. The second number counts what alarms within the next hour, or the end of a session,
+cause later. Setting an alarm counts as a written row. An alarm that fires counts as an object call. The last column does not subtract the amounts that the plan
+includes. This column also leaves out CPU, object time and logs.
 
 ${kinds(counted)}
 
-"Policy cached" means that the lease has not ended. "Policy fetched" means that the lease has ended.
+An isolate has a cached policy until the lease ends. Without a cached policy, a call reads the policy from the tenant's object.
 
-In an hour, a client opens its stream ${60 / month.STREAM_MINUTES} times, and in a day ${(24 * 60) / month.STREAM_MINUTES} times. A million streams for a day cost USD ${usd(usdOf(month.streams(counted, 1, 1)) * 1e6)}. A change costs the same
+A client opens its stream ${60 / month.STREAM_MINUTES} times an hour, and thus ${(24 * 60) / month.STREAM_MINUTES} times a day. A million streams for a day cost USD ${usd(usdOf(month.streams(counted, 1, 1)) * 1e6)}. A change costs the same
 for one stream and for many, because WebSocket messages from objects are free, and the streams of an isolate share one read.
 
 ## Prices
@@ -161,8 +163,8 @@ ${prices()}
 
 KV stores bodies of resources, catalogs of upstreams, and the region of each tenant. tenantry writes each KV key at most once a second, and most keys only once.
 
-KV has no jurisdictions: Cloudflare copies a value to every place that reads it. If a tenant has a \`jurisdiction\`, its Durable Objects are there, with document, keys, search index,
-audit log and sessions. **The bodies of its resources are in KV, like those of every tenant.** If bodies must stay in a jurisdiction, do not store resources. Keep the bodies on your own server there, and
+KV has no jurisdictions: Cloudflare copies a value to every place that reads it. If a tenant has a \`jurisdiction\`, its Durable Objects are in that jurisdiction. These objects store the
+document, keys, search index, audit log and sessions. **The bodies of its resources are in KV, like those of every tenant.** If bodies must stay in a jurisdiction, do not store resources. Keep the bodies on your own server there, and
 read them in a resource template or a tool.
 `;
 }

@@ -272,7 +272,9 @@ describe("test", () => {
     expect(exit).toBe(1);
     expect(stdout).toMatch(/^either +anyOf at the top +the server's operator mends it; .* tools\.deny$/m);
     expect(stdout).toMatch(/^bad +tools +inputSchema is no schema$/m);
-    expect(stdout).toMatch(/^what helps +the server's operator must correct those that tenantry upstream show lists$/m);
+    expect(stdout).toMatch(
+      /^what helps +the server's operator must correct the definitions that tenantry upstream show lists$/m,
+    );
     expect(stderr).toContain("tracker: clients refuse 5 definitions of it");
   });
 

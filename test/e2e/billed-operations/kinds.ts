@@ -240,16 +240,16 @@ const keyed = async (place: Place): Promise<Scene> => {
 };
 
 export const KINDS: Readonly<Record<string, Kind>> = {
-  "a call of 2026-07-28, policy cached": { requests: 1, scene: leased(echo) },
-  "a call to an open tenant, policy fetched": {
+  "a call of 2026-07-28, with a cached policy": { requests: 1, scene: leased(echo) },
+  "a call to an open tenant, without a cached policy": {
     requests: 1,
     scene: async (place) => {
       await make(place);
       return { before: () => echo(place), act: () => echo(place) };
     },
   },
-  "a call with a key, policy fetched": { requests: 1, scene: keyed },
-  "the same again within the hour": {
+  "a call with a key, without a cached policy": { requests: 1, scene: keyed },
+  "another call with this key within the hour": {
     requests: 1,
     scene: async (place) => {
       const { before, act } = await keyed(place);
@@ -263,7 +263,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       };
     },
   },
-  "a call in a session of 2025-11-25, policy cached": {
+  "a call in a session of 2025-11-25, with a cached policy": {
     requests: 1,
     scene: inSession((_place, client) => call(client, ECHO.name, ECHO.arguments)),
   },
@@ -272,7 +272,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     requests: 1,
     scene: inSession(async (place, client) => (await openGet(place, client))[0].close()),
   },
-  "a session's stream opens again after half an hour": {
+  "a session's stream is opened again after half an hour": {
     requests: 1,
     scene: async (place) => {
       await make(place);
@@ -291,8 +291,11 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       };
     },
   },
-  "subscriptions/listen, policy cached": { requests: 1, scene: leased(async (place) => (await listen(place)).close()) },
-  "subscriptions/listen again after half an hour": {
+  "subscriptions/listen, with a cached policy": {
+    requests: 1,
+    scene: leased(async (place) => (await listen(place)).close()),
+  },
+  "subscriptions/listen is called again after half an hour": {
     requests: 1,
     scene: async (place) => {
       await make(place);
@@ -302,14 +305,14 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       };
     },
   },
-  "a stored resource is read, not in memory": {
+  "a stored resource that is not in memory is read": {
     requests: 1,
     scene: leased(
       (place) => ok(client2026(place.url).request("resources/read", { uri: uriOf(place) })),
       (place) => store(place),
     ),
   },
-  "the same again, in memory": {
+  "a stored resource that is in memory is read": {
     requests: 1,
     scene: async (place) => {
       await make(place);
@@ -326,7 +329,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     scene: ofTwenty(({ url }) => call(client2026(url), "search", { query: "otters" })),
   },
   "a resource is written, with two tags": { requests: 1, scene: leased((place) => store(place)) },
-  "the same is written again, with another text": {
+  "the resource is written again with a new text": {
     requests: 1,
     scene: leased(
       (place) => store(place, `${TEXT} And more.`),
@@ -341,17 +344,21 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   },
   "a change is sent to 1 stream": { requests: 1, scene: fanOut(1) },
   "a change is sent to 21 streams": { requests: 1, scene: fanOut(21) },
-  "a call to an upstream, policy cached": {
+  "a call to an upstream, with a cached policy": {
     requests: 1,
     scene: atUpstream(({ url }) => call(client2026(url), "up__go")),
   },
-  "POST /gateway/{tenant}, policy cached": { requests: 1, scene: atUpstream(envelopeCall) },
+  "POST /gateway/{tenant}, with a cached policy": { requests: 1, scene: atUpstream(envelopeCall) },
   "a stored call in a session, with 3 notifications": {
     requests: 1,
     laterMs: EIGHT_DAYS_MS,
     scene: inSession(storedCall),
   },
-  "HTTP+SSE: a stream, initialize, one call": { requests: 4, laterMs: EIGHT_DAYS_MS, scene: leased(overHttpSse) },
+  "HTTP+SSE: opening a stream, initialize and one call": {
+    requests: 4,
+    laterMs: EIGHT_DAYS_MS,
+    scene: leased(overHttpSse),
+  },
   "the first search of a tenant": {
     requests: 1,
     scene: async (place) => {
