@@ -36,10 +36,14 @@ export function addListenCommand(program: Command, terminal: Terminal): void {
   const listen = withKeyOptions(program.command("listen"))
     .description("Print a tenant's notifications until Ctrl+C.")
     .argument("<endpoint>", "a tenant, tenant/profile, or the URL of any MCP endpoint")
-    .option("--tools", "print changes of the list of tools")
-    .option("--prompts", "print changes of the list of prompts")
-    .option("--resources", "print changes of the list of resources")
-    .option("--resource <uri>", "print changes of the text of this resource; repeatable", collectOption)
+    .option("--tools", "print a notification when the list of tools changes")
+    .option("--prompts", "print a notification when the list of prompts changes")
+    .option("--resources", "print a notification when the list of resources changes")
+    .option(
+      "--resource <uri>",
+      "print a notification when the text of this resource changes; repeatable",
+      collectOption,
+    )
     .addHelpText(
       "after",
       `
