@@ -76,9 +76,9 @@ export interface WorkerOptions<Bindings = WorkerEnv, Settings = AnySchema | unde
   readonly version?: string;
   /** Server name for people. Clients show it in place of `name`. */
   readonly title?: string;
-  /** Purpose of the server, in a sentence that clients may show. */
+  /** Purpose of the server, in a sentence that clients can show. */
   readonly description?: string;
-  /** URL of a page about the server, which clients may link to. */
+  /** URL of a page about the server, to which clients can link. */
   readonly websiteUrl?: string;
   /** Guidance for models. A tenant's own `instructions` replace it. */
   readonly instructions?: string;
