@@ -69,7 +69,7 @@ npx wrangler secret put SECRETS_KEY
 
 const TAIL = `- A web page of an origin that \`ALLOWED_ORIGINS\` does not name may call in two cases: it is on the visitor's own machine, or it is an https page of the Worker itself and the Worker has \`connectPage()\`.
 - To allow an origin for one tenant only, set \`allowedOrigins\` in its document.
-- \`HOSTS\` has names without ports. Without \`HOSTS\`, the Worker answers for every name. Cloudflare sends it only requests for your names.
+- \`HOSTS\` has names without ports. Without \`HOSTS\`, the Worker answers for every name. Cloudflare sends the Worker only requests for your own names.
 - One object can have 20,000 streams of a tenant. For more streams, set \`HUB_SHARDS\` to a larger number.
 - If a tenant has no secret of a name, the Worker uses its own secret \`TENANT__NAME\`. For the secret \`API_TOKEN\` of \`acme\`, this is \`ACME__API_TOKEN\`.
 - \`NODE_ENV\` has an effect only on the build and on \`wrangler dev\`. With \`NODE_ENV=production\`, \`wrangler dev\` does not start if Cloudflare would refuse the deployment.
