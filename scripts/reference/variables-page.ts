@@ -37,7 +37,7 @@ const WORDS: Readonly<Record<string, readonly [kind: string, about: string]>> = 
   OUTBOUND_RESOLVER: ["variable", "the DNS server for outgoing requests; see [Fetch URLs safely](outbound.md)"],
   RATE_LIMITS: [
     "binding",
-    "makes isolates in one location count the limits per minute together; see [Limits](limits.md#limits-of-a-minute)",
+    "makes isolates in one location count three limits per minute together; see [Limits](limits.md#limits-of-a-minute)",
   ],
   SECRETS_KEY: [
     "secret",

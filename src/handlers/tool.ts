@@ -95,7 +95,7 @@ export interface ToolOptions<
   readonly timeoutMs?: number;
   /**
    * Lets a client fetch the result after it lost its connection, in protocol revisions that can resume. Such a call
-   * can run more than once: put work that must happen at most once into `ctx.once`. False by default; `true` stands for
+   * may run more than once: put work that must happen at most once into `ctx.once`. False by default; `true` stands for
    * `{ closeAfterMs: 25000, retryMs: 1000 }`.
    */
   readonly resumable?: boolean | Partial<Resumable>;
