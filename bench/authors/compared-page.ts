@@ -25,19 +25,19 @@ export function comparedPage(all: readonly Compared[]): string {
   const titles = all.map(({ product }) => PRODUCTS[product].title);
   const early = all.map(({ findings }) => findings.filter(({ when }) => when === "types" || when === "start").length);
   const rows: (readonly (string | number)[])[] = [
-    ["lines of the whole server, without blank lines", ...all.map(({ lines }) => lines)],
-    [`mistakes of ${MISTAKES.length} found by types or at start`, ...early],
+    ["lines of the whole server; blank lines do not count", ...all.map(({ lines }) => lines)],
+    [`mistakes that types or start find, of ${MISTAKES.length}`, ...early],
     ["from save to call, in milliseconds (median)", ...all.map(({ saves }) => median(saves))],
     ...MISTAKES.map(({ title }, at) => [title, ...all.map(({ findings }) => WHEN[(findings[at] ?? NEVER).when])]),
   ];
   const sections = MISTAKES.map(({ title }, at) => {
     const lines = all.map(({ product, findings }) => {
       const { when, message } = findings[at] ?? NEVER;
-      return `- ${PRODUCTS[product].title}, ${WHEN[when]}: ${quoted(message)}`;
+      return `${PRODUCTS[product].title}, ${when === "never" ? "never, result" : when}: ${shortened(message)}`;
     });
-    return `**${title[0]?.toUpperCase()}${title.slice(1)}**\n\n${lines.join("\n")}`;
+    return `### ${title[0]?.toUpperCase()}${title.slice(1)}\n\n\`\`\`text\n${lines.join("\n")}\n\`\`\``;
   });
-  return `${HEAD}\n${table(["", ...titles], rows)}\n\n${TIMES}\n\n## The messages that the author reads\n\n${sections.join("\n\n")}\n`;
+  return `${HEAD}\n${table(["", ...titles], rows)}\n\n${TIMES}\n\n## The messages that the author reads\n\n${MESSAGES}\n\n${sections.join("\n\n")}\n`;
 }
 
 const HEAD = `# The same tool in four packages
@@ -47,12 +47,14 @@ This page shows which of ten mistakes in a tool each package finds, and when. Th
 - **types**: the compiler finds the mistake (TypeScript, strict, \`nodenext\`).
 - **start**: the server does not start, or the Worker cannot be deployed.
 - **call**: the first call fails.
-- **never**: no error appears. The message below is what the caller gets.
+- **never**: no error appears. The caller gets a wrong or an unexpected result.
 
 \`npx node bench/authors/compare.ts\` writes this page from the files in \`bench/authors/\`.
 `;
 
-const TIMES = `The times were measured on one machine. Each server restarts when a file changes, with \`wrangler dev\` or \`node --watch\`.`;
+const TIMES = `The times were measured on one machine. Each server ran under \`wrangler dev\` or \`node --watch\`, which restart a server when a file changes.`;
+
+const MESSAGES = `Each line has the package, the time at which the mistake is found, and the message. A long message is cut in the middle, at \`…\`.`;
 
 function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const line = (cells: readonly (string | number)[]): string => `| ${cells.join(" | ")} |`;
@@ -60,10 +62,10 @@ function table(head: readonly string[], rows: readonly (readonly (string | numbe
 }
 
 /** Of what is long the end says what is wrong, after what was met where. */
-function quoted(message: string): string {
+function shortened(message: string): string {
   const text = message.replaceAll(/\s+/g, " ").replaceAll("`", "'");
   if (text === "") return "nothing";
-  return `\`${text.length > LONGEST ? `${text.slice(0, LONGEST / 3)}…${text.slice((-2 * LONGEST) / 3)}` : text}\``;
+  return text.length > LONGEST ? `${text.slice(0, LONGEST / 3)}…${text.slice((-2 * LONGEST) / 3)}` : text;
 }
 
 function median(numbers: readonly number[]): number {

@@ -27,7 +27,7 @@ export const MISTAKES: readonly Mistake[] = [
     },
   },
   {
-    title: "an argument is used as another type",
+    title: "an argument is used as a value of another type",
     written: { all: ["price: 5 + weightKg,", "price: 5 + weightKg.trim().length,"] },
   },
   {
@@ -35,7 +35,7 @@ export const MISTAKES: readonly Mistake[] = [
     written: { all: ["{ price: 5 + weightKg,", "{ prize: 5 + weightKg,"] },
   },
   {
-    title: "a member of the result has another type than the schema says",
+    title: "a member of the result has a type that the schema does not allow",
     written: { all: ["{ price: 5 + weightKg,", "{ price: `${5 + weightKg} EUR`,"] },
   },
   {
@@ -69,11 +69,11 @@ export const MISTAKES: readonly Mistake[] = [
     },
   },
   {
-    title: "the schema has a type that JSON does not know",
+    title: "the schema has a type that does not exist in JSON",
     written: { all: ["weightKg: z.number().positive().max(30)", "weightKg: z.number(), sent: z.date().optional()"] },
   },
   {
-    title: "two tools have one name",
+    title: "two tools have the same name",
     written: {
       tenantry: ["tools: [quote]", 'tools: [quote, defineTool({ name: quote.name, handler: () => "another" })]'],
       fastmcp: [

@@ -6,7 +6,7 @@ import { basename, join } from "node:path";
 const FOLDER = join(import.meta.dirname, "../../docs/decisions");
 const HEAD = `# Decisions
 
-Why the product is as it is, and what was refused, so that it is not built again. Written by \`npm run reference\`.
+These pages explain why the product is as it is, and which ideas were rejected. \`npm run reference\` writes this list.
 `;
 
 export function decisionsPage(): string {

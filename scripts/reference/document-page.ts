@@ -25,12 +25,12 @@ tenantry diff -f tenant.yaml    # shows what would change
 tenantry apply -f tenant.yaml
 \`\`\`
 
-\`PUT /admin/v1/tenants/{id}/document\` takes the document as JSON. All fields are optional, unless the table says "required". If a field is unknown, the document is refused. The error shows the line and the nearest
+\`PUT /admin/v1/tenants/{id}/document\` takes the document as JSON. All fields are optional, unless the table says "required". A document with an unknown field is refused. The error shows the line and suggests the most similar
 name. In a file, \`id\` names the tenant. \`region\` and \`jurisdiction\` apply only when the file creates the tenant
-([keys-and-profiles.md](keys-and-profiles.md#where-a-tenant-is-kept)). \`npm run reference\` writes this page from the schema. \`tenantry help document\` shows this example:`;
+(see [Keys and profiles](keys-and-profiles.md#where-a-tenant-is-kept)). \`npm run reference\` writes this page from the schema. \`tenantry help document\` shows this example:`;
 
-const PATTERNS = `In patterns, \`*\` stands for any characters and \`?\` for one. The characters of all patterns with an inner \`*\` or \`?\` are limited: ${BOUNDS.innerPatterns} in
-\`tools\`, ${BOUNDS.innerPatterns} in all \`scopes\` together, and ${BOUNDS.innerPatterns} in each profile. Each base document has the same limits. A \`*\` at the end does not count.`;
+const PATTERNS = `In patterns, \`*\` stands for any number of characters, and \`?\` for one character. The patterns of \`tools\`, of all \`scopes\` and of any one profile together have at most
+${BOUNDS.innerPatterns} characters. This limit counts only patterns with a \`?\`, or with a \`*\` that is not their last character. Each base document has the same limit.`;
 
 /** All fields, also of list items and of named values. A field in `ALIKE` has no inner ones here. */
 export function membersOf(shape: Shape, before = ""): readonly Member[] {

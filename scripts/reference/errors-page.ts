@@ -13,8 +13,8 @@ const OAUTH = /"((?:invalid|insufficient|unsupported|temporarily|access|server)_
 
 const HEAD = `# Errors
 
-This page explains each error of an MCP endpoint, the admin API and login, and says what to do. To start from what a customer sees, read [troubleshooting.md](troubleshooting.md). The text after
-a colon in an error is about the single case. \`npm run reference\` writes this page from the sources.`;
+This page explains each error of an MCP endpoint, the admin API and login, and says what to do. To start from what a customer sees, read [Troubleshooting](troubleshooting.md). If the text of an error
+continues after a colon, that part describes the particular case. \`npm run reference\` writes this page from the sources.`;
 
 const MCP = `## MCP endpoints
 
@@ -24,11 +24,11 @@ A client gets an error like this:
 { "jsonrpc": "2.0", "id": 1, "error": { "code": -32600, "message": "Session not found" } }
 \`\`\`
 
-Two codes or statuses: the first is for protocol versions of 2025, the second for 2026-07-28. Status 200 means that the method itself failed.`;
+If a row has two codes or two statuses, the first is for protocol versions of 2025, and the second is for 2026-07-28. Status 200 means that the method itself failed.`;
 
 const ADMIN = `## Admin API
 
-The body is \`application/problem+json\`, with \`detail\`, \`errors\` and \`requestId\`. Its \`type\` is \`urn:tenantry:problem:\` and the name.`;
+The body is \`application/problem+json\`, with \`detail\`, \`errors\` and \`requestId\`. Its \`type\` is \`urn:tenantry:problem:\` followed by the name.`;
 
 const LOGIN = `## Login
 
@@ -36,14 +36,14 @@ OAuth clients of a tenant get these errors. A person gets a page with the cause 
 
 const IDENTITY = `## \`ctx.identity\`
 
-The error is \`no token for this caller (RULE): ...\`. The caller and the log get it: [login-identity.md](login-identity.md).`;
+If \`ctx.identity.token\` fails, the error is \`no token for this caller (RULE): ...\`. The caller gets this text, and so does the log. See [Call your own API as the person](login-identity.md).`;
 
 const ELSEWHERE = `## Other errors
 
-- An upstream cannot be read: [gateway.md](gateway.md#when-something-is-missing).
-- A request by \`ctx.fetch\` is refused: [outbound.md](outbound.md).
-- A mistake while you write tools: [troubleshooting.md](troubleshooting.md#while-you-write).
-- Exit codes of the command line: \`tenantry help exit-codes\`.`;
+- If an upstream cannot be read, see [Other MCP servers](gateway.md#when-something-is-missing).
+- If a request with \`ctx.fetch\` is refused, see [Fetch URLs safely](outbound.md).
+- If your code has a mistake, see [Troubleshooting](troubleshooting.md#while-you-write).
+- For the exit codes of the command line, run \`tenantry help exit-codes\`.`;
 
 export function errorsPage(): string {
   const parts = [HEAD, MCP, mcpTable(), ADMIN, adminTable(), LOGIN, loginTable(), IDENTITY, identityTable(), ELSEWHERE];

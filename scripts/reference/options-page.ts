@@ -39,7 +39,7 @@ const SECTIONS: Readonly<
 const HEAD = `# All options and their defaults
 
 This page lists all options of definitions, of \`createWorker\` and of tests. Your editor shows the same texts. \`npm run reference\` writes the page from
-the types. Era 2025 means the revisions with sessions, era 2026 means 2026-07-28 ([words.md](words.md)).
+the types. Era 2025 means the revisions with sessions, and era 2026 means 2026-07-28 (see [Words](words.md)).
 
 \`\`\`ts
 import { createWorker, defineTool } from "tenantry";

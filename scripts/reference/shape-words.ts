@@ -53,12 +53,16 @@ function numeral(value: number | undefined): string {
 function textWords({ format, maxLength, "x-rule": rule }: Shape): string {
   if (format !== undefined) return FORMATS[format] ?? format;
   if (rule !== undefined) return rule.replaceAll("*", "\\*");
-  return maxLength === undefined ? "text" : `text, at most ${numeral(maxLength)} characters`;
+  return maxLength === undefined ? "a text" : `a text of at most ${numeral(maxLength)} characters`;
 }
 
 function listWords({ items = {}, maxItems }: Shape): string {
-  const most = maxItems === undefined ? "" : ` of at most ${numeral(maxItems)}`;
-  return `a list${most}${items.properties ? "" : `: ${shapeWords(items)}`}`;
+  const list = maxItems === undefined ? "a list" : `a list of at most ${numeral(maxItems)}`;
+  const item = shapeWords(items);
+  if (items.properties) return `${list} objects`;
+  if (items.enum) return `${list} of these: ${item}`;
+  if (item.startsWith("a text of ")) return `${list} texts${item.slice("a text".length)} each`;
+  return `${list}; each ${/^\d/.test(item) ? "has" : "is"} ${item}`;
 }
 
 function objectWords({ properties, maxProperties }: Shape): string {

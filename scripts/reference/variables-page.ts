@@ -12,70 +12,79 @@ const INTERNAL = ["DEV_ADMIN_TOKEN", "NODE_ENV", "OUTBOUND_LOCAL", "VITEST_POOL_
 const WORDS: Readonly<Record<string, readonly [kind: string, about: string]>> = {
   ADMIN_TOKEN: [
     "secret",
-    "the first owner's token, 32 random characters or more: [operations.md](operations.md#set-it-up)",
+    "the token of the first owner, at least 32 random characters; see [Running it](operations.md#set-it-up)",
   ],
-  ALLOWED_ORIGINS: ["variable", "origins of web pages that may call all tenants, with commas between"],
-  AUDIT_DAYS: ["variable", "how long audit entries are stored; default 400 days: [state.md](state.md)"],
+  ALLOWED_ORIGINS: ["variable", "origins of web pages that may call all tenants, separated by commas"],
+  AUDIT_DAYS: ["variable", "the days for which audit entries are stored; default 400; see [What is stored](state.md)"],
   HOSTS: [
     "variable",
-    "the host names that the Worker answers, with commas between; default: all: [domains.md](domains.md)",
+    "the hostnames that the Worker answers, separated by commas; default: all; see [Your own domains](domains.md)",
   ],
   HUB_SHARDS: [
     "variable",
-    "the number of objects for a tenant's streams; default 1: [limits.md](limits.md#fixed-limits)",
+    "the number of objects for a tenant's streams; default 1; see [Limits](limits.md#fixed-limits)",
   ],
   MAX_BODY_BYTES: ["variable", "the largest body of a request; default: `bodyBytes` of the tenant, 4 MiB"],
-  OBJECT_BYTES: ["variable", "the storage that a Durable Object may use; default 10 GB: [state.md](state.md)"],
-  OPERATORS: ["variable", "operators of your authorization server: [operators.md](operators.md)"],
+  OBJECT_BYTES: [
+    "variable",
+    "the storage that a Durable Object may use; default 10 GB; see [What is stored](state.md)",
+  ],
+  OPERATORS: ["variable", "the authorization server at which operators sign in; see [Operators](operators.md)"],
   OUTBOUND_ALLOW: [
     "variable",
-    "names that requests may reach although they are not public: [outbound.md](outbound.md)",
+    "host names that are not public, but that requests may reach; see [Fetch URLs safely](outbound.md)",
   ],
-  OUTBOUND_RESOLVER: ["variable", "the DNS server for outgoing requests: [outbound.md](outbound.md)"],
-  RATE_LIMITS: ["binding", "shares three of the [limits of a minute](limits.md#limits-of-a-minute) in a location"],
+  OUTBOUND_RESOLVER: ["variable", "the DNS server for outgoing requests; see [Fetch URLs safely](outbound.md)"],
+  RATE_LIMITS: [
+    "binding",
+    "makes isolates in one location count three limits per minute together; see [Limits](limits.md#limits-of-a-minute)",
+  ],
   SECRETS_KEY: [
     "secret",
-    "encrypts the secrets of tenants: [keys-and-profiles.md](keys-and-profiles.md#secrets-of-a-tenant)",
+    "encrypts the secrets of tenants; see [Keys and profiles](keys-and-profiles.md#secrets-of-a-tenant)",
   ],
-  TELEMETRY: ["binding", "a dataset of Analytics Engine, for request events: [telemetry.md](telemetry.md)"],
+  TELEMETRY: ["binding", "a dataset of Analytics Engine for request events; see [Telemetry](telemetry.md)"],
   TELEMETRY_SAMPLE: [
     "variable",
-    "the share of successful requests with an event, 0 to 1: [telemetry.md](telemetry.md)",
+    "the share of successful requests that have an event, 0 to 1; see [Telemetry](telemetry.md)",
   ],
-  TENANT_HOST: ["variable", "`mcp.example.com` gives each tenant `ID.mcp.example.com`: [domains.md](domains.md)"],
+  TENANT_HOST: [
+    "variable",
+    "a domain; each tenant then has the hostname `ID.DOMAIN`; see [Your own domains](domains.md)",
+  ],
 };
 
 const HEAD = `# Environment variables
 
-A Worker reads these variables, secrets and bindings. It needs two secrets, and nothing else:
+A Worker reads the variables, secrets and bindings on this page. It needs only these two secrets:
 
 \`\`\`sh
 npx wrangler secret put ADMIN_TOKEN
 npx wrangler secret put SECRETS_KEY
 \`\`\`
 
-[operations.md](operations.md#set-it-up) shows how to make their values. On your machine, secrets are in \`.dev.vars\`. Variables are in \`[vars]\` of \`wrangler.toml\`.
+[Running it](operations.md#set-it-up) shows how to make their values. On your machine, secrets are in \`.dev.vars\`. Variables are in \`[vars]\` of \`wrangler.toml\`.
 \`npm run reference\` writes this page from the sources.
 `;
 
-const TAIL = `- Other web pages may call only from the visitor's own machine, and with \`connectPage()\` from the Worker's own https pages. \`allowedOrigins\` of a document allows an origin for one
-  tenant.
-- \`HOSTS\` has names without ports. Without it any name is answered, because Cloudflare routes only your names.
-- Each of \`HUB_SHARDS\` takes 20,000 streams of a tenant.
-- A secret \`TENANT__NAME\` is used if a tenant has no secret of that name: \`ACME__API_TOKEN\` for the secret \`API_TOKEN\` of \`acme\`.
-- \`NODE_ENV\` is only for the build and \`wrangler dev\`: \`production\` refuses to start if a deployment would be refused.
+const TAIL = `- A web page of an origin that \`ALLOWED_ORIGINS\` does not name may call in two cases: it is on the visitor's own machine, or it is an https page of the Worker itself and the Worker has \`connectPage()\`.
+- To allow an origin for one tenant only, set \`allowedOrigins\` in its document.
+- \`HOSTS\` has names without ports. Without \`HOSTS\`, the Worker answers for every name. Cloudflare sends the Worker only requests for your own names.
+- One object can have 20,000 streams of a tenant. For more streams, set \`HUB_SHARDS\` to a larger number.
+- If a tenant has no secret of a name, the Worker uses its own secret \`TENANT__NAME\`. For the secret \`API_TOKEN\` of \`acme\`, this is \`ACME__API_TOKEN\`.
+- \`NODE_ENV\` has an effect only on the build and on \`wrangler dev\`. With \`NODE_ENV=production\`, \`wrangler dev\` does not start if Cloudflare would refuse the deployment.
 
-Every Worker also needs the KV binding \`BODIES\` and a migration that names its classes: [api-start.md](api-start.md).
+Every Worker also needs the KV binding \`BODIES\`, and a migration that names its classes. See [From an empty folder to your first call](api-start.md).
 
 ## Command line
 
 | name               | meaning                                                        |
 | ------------------ | -------------------------------------------------------------- |
-| \`TENANTRY_URL\`     | the server                                                     |
+| \`TENANTRY_URL\`     | the URL of the server                                          |
 | \`TENANTRY_TOKEN\`   | an operator's token                                            |
 | \`TENANTRY_KEY\`     | a tenant's key, for \`tenantry call\`, \`listen\` and \`stdio\`      |
 
-[operations.md](operations.md#which-server-a-command-reaches) says which one a command uses if you have several.
+If you have several servers, [Running it](operations.md#which-server-a-command-reaches) explains which one a command uses.
 `;
 
 const byName = (a: string, b: string) => (a < b ? -1 : 1);

@@ -115,7 +115,7 @@ const Icon = matchingUpTo(/^https:\/\//, "begins with https://", 500);
 
 const UpstreamHost = matchingUpTo(
   UPSTREAM_HOST,
-  "a lower-case host name, or *. and the end of one, and perhaps a port",
+  "a lower-case host name, or *. and the end of a host name, with an optional port",
   259,
 );
 
@@ -133,7 +133,10 @@ const UpstreamAuth = object(
   },
 );
 
-const ServiceName = textMatching(/^[A-Za-z][A-Za-z0-9-]{0,62}$/, "1 to 63 letters, digits and -, a letter first");
+const ServiceName = textMatching(
+  /^[A-Za-z][A-Za-z0-9-]{0,62}$/,
+  "1 to 63 letters, digits and hyphens, with a letter first",
+);
 
 export const Upstream = object(
   {},

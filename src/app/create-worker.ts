@@ -74,15 +74,18 @@ export interface WorkerOptions<Bindings = WorkerEnv, Settings = AnySchema | unde
   readonly name?: string;
   /** Server version that clients see. Default: the package's version. */
   readonly version?: string;
-  /** Server name for people, shown in place of `name`. */
+  /** Server name for people. Clients show it in place of `name`. */
   readonly title?: string;
-  /** Purpose of the server, in a sentence that clients may show. */
+  /** Purpose of the server, in a sentence that clients can show. */
   readonly description?: string;
-  /** URL of a page about the server, which clients may link to. */
+  /** URL of a page about the server, to which clients can link. */
   readonly websiteUrl?: string;
   /** Guidance for models. A tenant's own `instructions` replace it. */
   readonly instructions?: string;
-  /** Protocol extensions to advertise to clients: settings objects by identifier, such as `"com.example/charts"`. */
+  /**
+   * Protocol extensions to advertise to clients. Each key is an identifier, such as `"com.example/charts"`, and each
+   * value is the settings object of the extension.
+   */
   readonly extensions?: Readonly<Record<string, object>>;
   /**
    * Schema of a tenant's settings object, which handlers read as `ctx.settings`. Without a schema, settings are not
@@ -100,10 +103,10 @@ export interface WorkerOptions<Bindings = WorkerEnv, Settings = AnySchema | unde
   )[];
   /**
    * Limits of every tenant; a tenant document can set others. Absent limits have their defaults. Per minute:
-   * `tenantMessages` (60000), `principalMessages` (3000), `toolCalls` (1200, of one tool by one key), and without a credential
-   * `addressMessages` (12000), `addressToolCalls` (6000), `addressRefusals` (100). In bytes: `bodyBytes` (4 MiB),
-   * `resultBytes` (36 MiB), `resourceBytes` (25 MiB). At once: `concurrentCalls` (200), `streams` (100). Unlimited by default:
-   * `dailyToolCalls`, `principalDailyToolCalls`.
+   * `tenantMessages` (60000), `principalMessages` (3000), `toolCalls` (1200 calls of one tool by one key). Per minute,
+   * for callers without a credential: `addressMessages` (12000), `addressToolCalls` (6000), `addressRefusals` (100). In
+   * bytes: `bodyBytes` (4 MiB), `resultBytes` (36 MiB), `resourceBytes` (25 MiB). At once: `concurrentCalls` (200),
+   * `streams` (100). Unlimited by default: `dailyToolCalls`, `principalDailyToolCalls`.
    */
   readonly limits?: Limits;
   /**
@@ -120,16 +123,17 @@ export interface WorkerOptions<Bindings = WorkerEnv, Settings = AnySchema | unde
    * `usage()`, `callAudit()` and `webhooks()`, or a `Feature` of your own. `tenantry key create` needs `admin()`.
    */
   readonly features?: readonly Feature[];
-  /** Callbacks before and after calls, and for errors that clients are not shown. */
+  /** Callbacks that run before a call, after a call, and for errors that clients do not see. */
   readonly hooks?: Hooks;
-  /** Runs around each call of every tenant. The `around` functions of a tenant or definition run inside it. */
+  /** Middleware for each call of every tenant. The middleware of a tenant or definition runs inside it. */
   readonly around?: Around;
   /**
    * Authenticates each request in an app with its own users, for example by the app's session cookie. Returns:
    *
-   * - A user: the request is made as that user, in the tenant that `user.tenant` names and in tenants of the mode `open`.
+   * - A user: this user is the caller. The user can access only the tenant `user.tenant`. If `user.tenant` is absent, the
+   *   user can access all tenants of the mode `open`.
    * - A `Response`: rejects the request with that response.
-   * - `undefined`: the key or token of the request decides, as without this option.
+   * - `undefined`: the key or token of the request identifies the caller.
    *
    * To read the body, read `request.clone()`.
    */

@@ -66,10 +66,7 @@ export function createProgram(terminal: Terminal): Command {
     .description("Manage MCP endpoints of many tenants.")
     .usage("COMMAND [options]")
     .option("--url <url>", "the server; default: TENANTRY_URL, then the last login, then npm start in this folder")
-    .option(
-      "--token <token>",
-      "an operator's token; other programs can read it here, so prefer TENANTRY_TOKEN or login",
-    )
+    .option("--token <token>", "an operator's token, visible to other programs; prefer TENANTRY_TOKEN or login")
     .option("--json", "print JSON instead of tables")
     .version(VERSION, "-V, --version", "print the version of this program")
     .option("-q, --quiet", "print only errors on stderr")

@@ -17,7 +17,10 @@ export interface AccessRules<Settings = Tenantry.Settings> {
    * and `onError` gets the error.
    */
   readonly visible?: (viewer: Viewer<Settings>) => boolean;
-  /** Runs around each call of this definition, inside the `around` functions of the Worker and the tenant. */
+  /**
+   * Middleware for each call of this definition. It runs inside the middleware of the tenant, which runs inside that of
+   * the Worker.
+   */
   readonly around?: Around;
 }
 

@@ -31,7 +31,7 @@ export interface ResourceDescription<Settings = Tenantry.Settings> extends Acces
   readonly title?: string;
   /** Text for the model: what the content is, and when to read it. No description by default. */
   readonly description?: string;
-  /** MIME type of contents that do not give their own. */
+  /** MIME type of contents for which `read` returns no `mimeType`. */
   readonly mimeType?: string;
   /** Annotations as in the protocol: `audience`, `priority` from 0 to 1, `lastModified` in ISO 8601. */
   readonly annotations?: JsonObject;
@@ -92,8 +92,8 @@ export interface TemplateOptions<
     readonly [Name in TemplateVariable<Template>]?: Completer<TemplateVariable<Template>>;
   };
   /**
-   * Reads the resource for these variables; returns undefined if there is none. A template without `read` describes
-   * stored resources.
+   * Reads the resource for these variables. Returns undefined if there is no such resource. A template without `read`
+   * describes stored resources.
    */
   readonly read?: (
     variables: TemplateVariables<Template>,

@@ -58,8 +58,8 @@ export interface ToolOptions<
   Settings = Tenantry.Settings,
 > extends AccessRules<Settings> {
   /**
-   * Unique name: 1 to 128 of A-Z, a-z, 0-9, `_`, `-`, `.`. Some clients reject the whole tool list when one name has a
-   * `.` or more than 64 characters.
+   * Unique name of 1 to 128 characters: A-Z, a-z, 0-9, `_`, `-` and `.`. Some clients reject the whole tool list if one
+   * name has a `.` or more than 64 characters.
    */
   readonly name: string;
   /** Name shown to people. */

@@ -34,8 +34,8 @@ export type TestAnswer = JsonObject | string | readonly JsonObject[] | ((questio
 
 export interface CaseOptions {
   /**
-   * Protocol era of the client. In `"2026"`, the default, the handler runs again after each answer. In `"2025"` it
-   * waits for the answer in one run.
+   * Protocol era of the client. The default is `"2026"`: the handler runs again after each answer. With `"2025"`, the
+   * handler waits for the answer in one run.
    */
   readonly era?: Era;
   /** Tenant id. Defaults to `"test"`. */
@@ -57,9 +57,9 @@ export interface CaseOptions {
   /** Resources that the tenant has stored before the run. */
   readonly resources?: readonly NewResource[];
   /**
-   * Answers by the name of the question, such as `{ confirm: { yes: true } }` for `ctx.elicit("confirm", ...)`, or `{
-   * confirm: { action: "decline" } }`. A question without an answer, or with one that does not fit its schema, rejects
-   * the run with a TypeError.
+   * Answers to questions. Each key is the name of a question, such as `{ confirm: { yes: true } }` for
+   * `ctx.elicit("confirm", ...)`, or `{ confirm: { action: "decline" } }`. If a question has no answer, or if the
+   * answer does not match the schema of the question, the run rejects with a TypeError.
    */
   readonly answers?: Readonly<Record<string, TestAnswer>>;
   /**
@@ -69,11 +69,11 @@ export interface CaseOptions {
   readonly client?: Partial<ClientInfo> & { readonly capabilities?: JsonObject };
   /** `ctx.requestId`. Defaults to `"test"`. */
   readonly requestId?: string;
-  /** `ctx.meta`: the `_meta` of the client's request. */
+  /** The `_meta` of the client's request, available as `ctx.meta`. */
   readonly meta?: JsonObject;
   /**
-   * Answers `ctx.fetch`. The URL is first checked as in a Worker. Without this option, `ctx.fetch` rejects with a
-   * TypeError.
+   * Answers `ctx.fetch`. The URL must pass the same checks as in a Worker. Without this option, `ctx.fetch` rejects
+   * with a TypeError.
    */
   readonly fetch?: (request: Request) => Response | Promise<Response>;
 }

@@ -63,10 +63,15 @@ describe("an error", () => {
       "a name of a member",
       Document,
       { scopes: { "-": {} } },
-      [["scopes.-", "1 to 64 of A-Z, a-z, 0-9 and inner . _ -"]],
+      [["scopes.-", "1 to 64 characters of A-Z, a-z, 0-9 and . _ -, with a letter or digit at both ends"]],
     ],
     ["a list", Document, { extends: Array(11).fill("a") }, [["extends", "at most 10 items"]]],
-    ["an item", Document, { extends: ["a", ""] }, [["extends.1", "1 to 64 of A-Z, a-z, 0-9 and inner . _ -"]]],
+    [
+      "an item",
+      Document,
+      { extends: ["a", ""] },
+      [["extends.1", "1 to 64 characters of A-Z, a-z, 0-9 and . _ -, with a letter or digit at both ends"]],
+    ],
     [
       "a day that is none",
       NewOperator,

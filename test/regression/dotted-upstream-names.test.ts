@@ -214,7 +214,7 @@ describe("a document of a tenant with such an upstream", () => {
   test("renames a tool to what every client takes, and to nothing else", async () => {
     const to = (name: string) => ({ profiles: { p: { tools: { rename: { "names__a/b": { name } } } } } });
     for (const name of ["a.b", "a b", "x".repeat(65), ""]) {
-      await expect(write(to(name))).rejects.toThrow("1 to 64 of A-Z, a-z, 0-9, _ and -");
+      await expect(write(to(name))).rejects.toThrow("1 to 64 characters of A-Z, a-z, 0-9, _ and -");
     }
     await write(to("a_b"));
     expect(await tools(await mcpClient("2025-11-25", `${tenant.url}/p`))).toContain("a_b");

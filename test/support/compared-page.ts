@@ -40,7 +40,7 @@ function textResult(page: string): Rows {
       .filter(({ title }) => head.includes(title))
       .map(({ title }) => {
         const cells = kept.map((row) => `${row[1]}: ${row[head.indexOf(title)]}`);
-        return [title, [...cells, ...lines.filter((line) => line.startsWith(`- ${title}, `))]];
+        return [title, [...cells, ...lines.filter((line) => line.startsWith(`${title}, `))]];
       }),
   );
 }

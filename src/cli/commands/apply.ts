@@ -79,7 +79,7 @@ export function addApplyCommands(program: Command, terminal: Terminal): void {
     .requiredOption("-f, --file <path>", "a YAML or JSON file, a folder, or - for stdin")
     .option("-t, --tenant <tenant>", "the tenant, instead of the id in the file")
     .option("--prune", "also show the resources that --prune would delete")
-    .option("--exit-code", `end with ${EXIT.differs} when there is a difference`)
+    .option("--exit-code", `exit with code ${EXIT.differs} if there is a difference`)
     .addHelpText("after", "\nExamples:\n  tenantry diff -f tenant.yaml\n  tenantry diff -f acme/ --prune --exit-code");
   runCommand(diff, terminal, async (context, _args: readonly [], options: DiffOptions) => {
     const { changed } = await applyPath(context, { ...options, dryRun: true });

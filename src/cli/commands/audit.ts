@@ -27,15 +27,15 @@ export function addAuditCommands(program: Command, terminal: Terminal): void {
 
   const explain = program
     .command("explain")
-    .description("Explain why a caller can see a tool, prompt or resource, or not.")
+    .description("Explain why a caller can or cannot see a tool, prompt or resource.")
     .argument("<tenant>")
     .addArgument(new Argument("<kind>").choices(["tool", "prompt", "resource"]))
     // Optional, so that an omitted kind leads to an error about the kind, not about a missing name.
     .argument("[name]", "the tool's or prompt's name, or the resource's URI")
     .usage("[options] <tenant> <kind> <name>")
-    .option("--profile <profile>", "in this profile")
-    .option("--key <id>", "for this key: its id from key list", parseKeyId)
-    .option("--user <user>", "for this user of your app: an id, or JSON as authenticate returns it")
+    .option("--profile <profile>", "explain it for this profile")
+    .option("--key <id>", "explain it for the key with this id; tenantry key list shows the ids", parseKeyId)
+    .option("--user <user>", "explain it for this user of your app: an id, or the JSON that authenticate returns")
     .addHelpText(
       "after",
       "\nExamples:\n  tenantry explain acme tool note_delete --profile public\n  tenantry explain acme resource file:///plans.md --key Yk3v0Qp8sD",

@@ -42,7 +42,7 @@ calls.`;
 export function addBackupCommands(program: Command, terminal: Terminal): void {
   const backup = program
     .command("backup")
-    .description("Back up a tenant to a folder for restore.")
+    .description("Write a backup of a tenant to a folder.")
     .argument("<tenant>")
     .argument("[folder]", "the folder; default: named after the tenant")
     .addHelpText("after", `\nExamples:\n  tenantry backup acme backups/acme\n${BACKUP_HELP}`);
@@ -50,7 +50,7 @@ export function addBackupCommands(program: Command, terminal: Terminal): void {
 
   const restore = program
     .command("restore")
-    .description("Restore a tenant from a backup, at this or another server.")
+    .description("Restore a tenant from a backup, on the same server or another one.")
     .argument("<folder>")
     .option("-t, --tenant <tenant>", "the name; secrets need the original name")
     .option("--keys", "also restore missing keys, suspensions and secrets of an existing tenant")

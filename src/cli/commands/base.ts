@@ -24,7 +24,7 @@ export function addBaseCommands(program: Command, terminal: Terminal): void {
 
   const put = base
     .command("put")
-    .description("Write a base document. A tenant uses it from its next apply or a rollout on.")
+    .description("Write a base document. A tenant uses the new version after its next apply, or after a rollout.")
     .argument("<base>", "the name that tenants give under extends")
     .requiredOption("-f, --file <path>", "a YAML or JSON file, or - for stdin")
     .addHelpText(

@@ -31,7 +31,7 @@ Examples:
 
   const lift = block
     .command("lift")
-    .description("End the block of a tool in every tenant.")
+    .description("Lift a block, so that all tenants can use the tool again.")
     .argument("<tool>")
     .addHelpText("after", "\nExamples:\n  tenantry block lift note_delete");
   runCommand(lift, terminal, liftBlock);

@@ -30,7 +30,7 @@ export function addCallsCommands(program: Command, terminal: Terminal): void {
     .command("show")
     .description("Show recorded calls, newest last.")
     .argument("<tenant>")
-    .option("--limit <count>", "how many", parseCount, 50)
+    .option("--limit <count>", "the largest number", parseCount, 50)
     .addHelpText("after", "\nExamples:\n  tenantry calls show acme --limit 10");
   runCommand(show, terminal, showCalls);
   const exportCommand = calls
@@ -44,7 +44,7 @@ export function addCallsCommands(program: Command, terminal: Terminal): void {
     .command("verify")
     .description("Check whether a recorded call was changed or removed.")
     .argument("<tenant>")
-    .option("--head <hash>", "an earlier hash from verify, which must still be in the chain")
+    .option("--head <hash>", "a hash that an earlier verify printed; the check fails if the chain does not contain it")
     .addHelpText(
       "after",
       `

@@ -28,7 +28,7 @@ Examples:
   runCommand(list, terminal, listGrants);
   const end = grant
     .command("end")
-    .description("End a grant. When this returns, its tokens work nowhere.")
+    .description("End a grant. When the command returns, the tokens of the grant no longer work.")
     .argument("<tenant>")
     .argument("<grant>", "its id, as grant list shows it")
     .option("-y, --yes", "do not ask")
@@ -38,7 +38,7 @@ Examples:
   const client = program.command("login-client").description("List and remove the OAuth clients of a tenant.");
   const clients = client
     .command("list")
-    .description("List a tenant's OAuth clients: registered ones, and those with a document.")
+    .description("List a tenant's OAuth clients, both registered clients and clients with a metadata document.")
     .argument("<tenant>")
     .addHelpText("after", "\nExamples:\n  tenantry login-client list acme");
   runCommand(clients, terminal, listClients);

@@ -69,7 +69,7 @@ export const TOPICS: Readonly<Record<string, string>> = {
       era: auto                  # or "2025" or "2026", in quotes
       trust: review              # its tools wait for approval; auto, the default, lists them at once
       timeoutMs: 30000           # the longest time of a call
-      retry: 2                   # how often a read without an answer is repeated; default 0
+      retry: 2                   # how many times a read is repeated if it gets no answer
       uris: ["file:///tracker/"] # prefixes of its URIs
       enabled: true              # false switches it off at once
     wiki:

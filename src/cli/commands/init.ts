@@ -26,7 +26,7 @@ export function addInitCommand(program: Command, terminal: Terminal): void {
     .description("Write a new project: a Worker with a tool, its test, and wrangler.toml.")
     .argument("[folder]", "where it is written (default: here)")
     .option("--name <name>", "the name of the Worker (default: the folder's)")
-    .option("--package <source>", "the npm source of tenantry (default: that of this program)")
+    .option("--package <source>", "the npm source of tenantry (default: the source of this program)")
     .addHelpText(
       "after",
       `

@@ -27,12 +27,12 @@ export function addKeyCommands(program: Command, terminal: Terminal): void {
 
   const create = key
     .command("create")
-    .description("Create an API key. Its token is printed once, alone on stdout.")
+    .description("Create an API key. Stdout gets only the token, which is shown once.")
     .argument("<tenant>")
-    .requiredOption("-n, --name <name>", "a name for it")
+    .requiredOption("-n, --name <name>", "a name for the key")
     .option("-s, --scope <scope>", "limit the key to this scope of the document; repeatable", collectOption)
-    .option("--profile <profile>", "only for this profile")
-    .option("--expires <when>", "30d, 2027-01-31, or a full ISO 8601 time", parseMoment)
+    .option("--profile <profile>", "limit the key to this profile")
+    .option("--expires <when>", "when it expires: 30d, 2027-01-31, or a full ISO 8601 time", parseMoment)
     .addHelpText(
       "after",
       `
@@ -51,7 +51,7 @@ Examples:
   runCommand(list, terminal, listKeys);
 
   const rotate = withKeyOptions(key.command("rotate"))
-    .description("Replace a key; both work for a while. A customer needs only the key itself.")
+    .description("Replace a key. The old and the new key both work for a while. A customer needs only the old key.")
     .argument("<tenant>")
     .argument(
       "[key]",
@@ -67,7 +67,7 @@ Examples:
 
   const revoke = key
     .command("revoke")
-    .description("Revoke a key. When this returns, it works nowhere.")
+    .description("Revoke a key. When the command returns, the key no longer works.")
     .argument("<tenant>")
     .argument("<key>", "the key's id or name, as key list shows it", parseKeyId)
     .option("-y, --yes", "do not ask")

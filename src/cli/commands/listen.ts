@@ -36,10 +36,14 @@ export function addListenCommand(program: Command, terminal: Terminal): void {
   const listen = withKeyOptions(program.command("listen"))
     .description("Print a tenant's notifications until Ctrl+C.")
     .argument("<endpoint>", "a tenant, tenant/profile, or the URL of any MCP endpoint")
-    .option("--tools", "when the list of tools changes")
-    .option("--prompts", "when the list of prompts changes")
-    .option("--resources", "when the list of resources changes")
-    .option("--resource <uri>", "when the text of this resource changes; repeatable", collectOption)
+    .option("--tools", "print a notification when the list of tools changes")
+    .option("--prompts", "print a notification when the list of prompts changes")
+    .option("--resources", "print a notification when the list of resources changes")
+    .option(
+      "--resource <uri>",
+      "print a notification when the text of this resource changes; repeatable",
+      collectOption,
+    )
     .addHelpText(
       "after",
       `

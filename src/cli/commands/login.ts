@@ -26,7 +26,7 @@ export function addLoginCommands(program: Command, terminal: Terminal): void {
     .description("Sign in to a server with the browser or a token, and store it for later commands.")
     .option("--browser", "sign in with the browser, even without a terminal")
     .option("--port <port>", "a fixed port for the redirect, if the authorization server needs one", parseUpTo(65_535))
-    .option("-y, --yes", "accept the server, its issuer and client at the first sign-in")
+    .option("-y, --yes", "at the first sign-in, accept the server, the issuer and the client id without a question")
     .addHelpText(
       "after",
       `

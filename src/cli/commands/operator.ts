@@ -21,7 +21,7 @@ export function addOperatorCommands(program: Command, terminal: Terminal): void 
 
   const create = operator
     .command("create")
-    .description("Create an operator. The token is printed once, alone on stdout.")
+    .description("Create an operator. Stdout gets only the token, which is shown once.")
     .argument("<name>")
     .addOption(
       new Option("-r, --role <role>", "the role")
@@ -29,7 +29,7 @@ export function addOperatorCommands(program: Command, terminal: Terminal): void 
         .makeOptionMandatory(),
     )
     .option("-t, --tenant <tenant>", "for tenant-admin: a tenant; repeatable", collectOption)
-    .option("--expires <when>", "30d, 2027-01-31, or a full ISO 8601 time", parseMoment)
+    .option("--expires <when>", "when it expires: 30d, 2027-01-31, or a full ISO 8601 time", parseMoment)
     .addHelpText(
       "after",
       `

@@ -65,10 +65,10 @@ export function addPutCommand(resource: Command, terminal: Terminal): void {
     .argument("<tenant>")
     .argument("<paths...>", "files and folders, or - for stdin")
     .option("-p, --prefix <uri>", "the prefix of every URI", "file:///")
-    .option("--uri <uri>", "the URI (one file)")
-    .option("--name <name>", "its name (one file); default: the present one, or the path")
-    .option("--title <text>", "its title (one file)")
-    .option("--description <text>", "its description (one file)")
+    .option("--uri <uri>", "the URI (only with one file)")
+    .option("--name <name>", "the name (only with one file); default: the current name, or for a new resource the path")
+    .option("--title <text>", "the title (only with one file)")
+    .option("--description <text>", "the description (only with one file)")
     .option("--mime-type <type>", "the media type; default: a guess")
     .option("--tag <tag>", "a tag; repeatable", collectOption)
     .addOption(
@@ -80,7 +80,7 @@ export function addPutCommand(resource: Command, terminal: Terminal): void {
     .option("--hidden", "include names that begin with a dot")
     .option("--dry-run", "only show the files that would be sent")
     .option("--force", "overwrite any version")
-    .option("--if-match <etag>", "write only if the stored version is still this one (one file)")
+    .option("--if-match <etag>", "write only if the stored version has this ETag (only with one file)")
     .addHelpText("after", EXAMPLES);
   runCommand(put, terminal, putResources);
 }

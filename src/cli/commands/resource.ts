@@ -28,10 +28,10 @@ export function addResourceCommands(program: Command, terminal: Terminal): void 
     .description("Print one resource, or download all under a prefix.")
     .argument("<tenant>")
     .argument("[uri]")
-    .option("-o, --out <path>", "the file, or with --prefix the folder, to write")
+    .option("-o, --out <path>", "the file to write; with --prefix, the folder to write")
     .option("-p, --prefix <uri>", "all resources with URIs that start with this")
     .option("--hidden", "with --prefix: also names that begin with a dot, such as .bashrc")
-    .option("--raw", "print the bytes unchanged, also to a terminal")
+    .option("--raw", "print the bytes unchanged, even to a terminal")
     .addHelpText(
       "after",
       `
@@ -62,7 +62,7 @@ lead elsewhere, that Windows takes for devices, or that differ only in case are 
     .argument("<tenant>")
     .argument("[uris...]")
     .option("-p, --prefix <uri>", "all resources with URIs that start with this")
-    .option("--if-match <etag>", "delete only if the stored version is still this one (one URI)")
+    .option("--if-match <etag>", "delete only if the stored version has this ETag (only with one URI)")
     .option("-y, --yes", "do not ask")
     .addHelpText(
       "after",

@@ -20,7 +20,7 @@ export function addRolloutCommands(program: Command, terminal: Terminal): void {
   const list = rollout
     .command("list")
     .description("List the latest rollouts, newest first.")
-    .option("--limit <count>", "how many", parseCount, 20)
+    .option("--limit <count>", "the largest number", parseCount, 20)
     .addHelpText("after", "\nExamples:\n  tenantry rollout list");
   runCommand(list, terminal, listRollouts);
 

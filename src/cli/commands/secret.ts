@@ -49,7 +49,7 @@ is not used anywhere any more when this returns.`,
 
   const remove = secret
     .command("delete")
-    .description("Delete a secret. When this returns, no tool can read it.")
+    .description("Delete a secret. When the command returns, no tool can read it.")
     .argument("<tenant>")
     .argument("<name>", "as secret list shows it")
     .option("-y, --yes", "do not ask")

@@ -27,9 +27,12 @@ export function addStdioCommand(program: Command, terminal: Terminal): void {
       "[endpoint]",
       "a tenant, tenant/profile, or the URL of any MCP endpoint; else the server's default tenant",
     )
-    .option("--local", "start a server on this machine, as long as the client runs")
+    .option("--local", "start a server on this machine; the server stops when the client stops")
     .option("--state <folder>", "with --local: the folder of stored data (default: .tenantry in the project)")
-    .option("--project <folder>", "with --local: the Worker to run (default: the wrangler.toml here or above)")
+    .option(
+      "--project <folder>",
+      "with --local: the folder of the Worker (default: the nearest project, here or above)",
+    )
     .addHelpText(
       "after",
       `

@@ -46,9 +46,9 @@ Examples:
 function addTargetOptions(command: Command, verb: string): Command {
   return command
     .argument("<tenant>")
-    .option("--profile <name>", `only ${verb} this profile`)
-    .option("--principal <id>", `only ${verb} ${PRINCIPAL_HELP}`, parsePrincipal)
-    .option("--tool <name>", `only ${verb} this tool`);
+    .option("--profile <name>", `${verb} only this profile`)
+    .option("--principal <id>", `${verb} only ${PRINCIPAL_HELP}`, parsePrincipal)
+    .option("--tool <name>", `${verb} only this tool`);
 }
 
 interface SuspendTarget {

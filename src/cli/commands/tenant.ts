@@ -34,7 +34,7 @@ export function addTenantCommands(program: Command, terminal: Terminal): void {
     .addOption(
       new Option(
         "--mode <mode>",
-        "who has access: everybody, API keys (default), or people who sign in (auth in -f)",
+        "the callers with access; default: key; oauth modes need auth in the file of -f",
       ).choices(["open", "key", "oauth", "key+oauth", "mixed"]),
     )
     .option("--search", "add the built-in tools search and fetch")

@@ -41,10 +41,10 @@ export function addUpstreamOptions(command: Command): Command {
     )
     .option("--header <header>", "a header of every request, as Name: value; repeatable", collectOption)
     .option("--auth-url <url>", "the token endpoint, for OAuth client credentials")
-    .option("--auth-client <id>", "the client id there")
-    .option("--auth-secret <secret>", "the client secret there, as {{secret:NAME}}")
+    .option("--auth-client <id>", "the client id at the authorization server")
+    .option("--auth-secret <secret>", "the client secret at the authorization server, as {{secret:NAME}}")
     .addOption(
-      new Option("--auth-method <method>", "how the secret is sent there").choices([
+      new Option("--auth-method <method>", "how the secret is sent to the authorization server").choices([
         "client_secret_basic",
         "client_secret_post",
       ]),
@@ -52,7 +52,7 @@ export function addUpstreamOptions(command: Command): Command {
     .option("--auth-scope <scope>", "the requested scopes")
     .option("--auth-resource <url>", "the resource of the token; default: the URL of the upstream")
     .option("--timeout <duration>", "the time limit of a call, such as 30s", parseSeconds)
-    .option("--retry <times>", "retries of a read without an answer, 0 to 5", parseUpTo(5))
+    .option("--retry <times>", "how many times to repeat a read that gets no answer, 0 to 5", parseUpTo(5))
     .option("--uri <prefix>", "a prefix of its resources' URIs; repeatable", collectOption)
     .addOption(
       new Option("--trust <trust>", "with review, its definitions wait for your approval").choices(["auto", "review"]),

@@ -46,8 +46,8 @@ are shown as \\u{...}.`,
     );
   runCommand(pending, terminal, showPending);
 
-  addDecision(upstream, terminal, "approve", "Approve definitions as `upstream pending` listed them.");
-  addDecision(upstream, terminal, "reject", "Reject definitions: they are not listed.");
+  addDecision(upstream, terminal, "approve", "Approve definitions in the version that `upstream pending` listed.");
+  addDecision(upstream, terminal, "reject", "Reject definitions, so that they are not listed.");
 }
 
 function addDecision(upstream: Command, terminal: Terminal, decision: Decision, description: string): void {

@@ -31,7 +31,7 @@ export function addUpstreamCommands(program: Command, terminal: Terminal): void 
 
   const addCommand = addSubcommand("add", "Add a server and read its lists. Returns when every client can use it.");
   const add = addUpstreamOptions(addCommand.argument("[url]", "where it serves MCP; a service has --service instead"))
-    .option("--replace", "replace an upstream of this id; keeps only its trust")
+    .option("--replace", "replace the upstream that has this id; only its trust setting stays")
     .option("--no-wait", "return before its lists are read")
     .addHelpText(
       "after",
@@ -76,7 +76,7 @@ Ends with ${EXIT.refused} where it cannot be read, and where a known client woul
     .addHelpText("after", "\nExamples:\n  tenantry upstream refresh acme tracker --wait");
   runCommand(refresh, terminal, refreshUpstream);
 
-  const remove = addSubcommand("remove", "Remove an upstream. When this returns, no caller can use it.")
+  const remove = addSubcommand("remove", "Remove an upstream. When the command returns, no caller can use it.")
     .option("-y, --yes", "do not ask")
     .addHelpText("after", "\nExamples:\n  tenantry upstream remove acme tracker --yes");
   runCommand(remove, terminal, removeUpstream);

@@ -26,7 +26,7 @@ export function addUsageCommand(program: Command, terminal: Terminal): void {
     .description("Show calls of tools, prompts and methods by tenant, or the storage of one tenant.")
     .argument("[tenant]", "what it has: resources, keys, suspensions; not what was called")
     .option("--tenant <tenant>", "calls of this tenant; default: all tenants")
-    .option("--from <time>", "the start: 7d (ago) or 2027-01-31", parsePast)
+    .option("--from <time>", "the start: 7d for seven days ago, or a date such as 2027-01-31", parsePast)
     .option("--to <time>", "the end", parsePast)
     .option("--by <hour|day>", "the period of each --json line", parseBy, "hour")
     .option("--closed", "print only periods that are over")

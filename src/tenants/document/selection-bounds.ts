@@ -19,12 +19,12 @@ export const SLUG = /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;
 export const SLUG_RULE = "1 to 40 of a-z, 0-9 and inner hyphens";
 /** For scopes and base documents. */
 export const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9])?$/;
-export const NAME_RULE = "1 to 64 of A-Z, a-z, 0-9 and inner . _ -";
+export const NAME_RULE = "1 to 64 characters of A-Z, a-z, 0-9 and . _ -, with a letter or digit at both ends";
 /**
  * For prompts in a document. Excludes names that mean another path, or have a special meaning in a JavaScript object.
  */
 export const TOOL_NAME = /^(?!\.{1,2}$|__proto__$)[A-Za-z0-9_.-]{1,128}$/;
-export const TOOL_NAME_RULE = "1 to 128 of A-Z, a-z, 0-9, _ . -";
+export const TOOL_NAME_RULE = "1 to 128 characters of A-Z, a-z, 0-9, _ . -";
 /** An upstream's own name, as in `ID__OWN`, may have any characters. */
 export const RENAMED = /^[^*?]{1,300}$/u;
 export const RENAMED_RULE = "1 to 300 characters, none of them * or ?";

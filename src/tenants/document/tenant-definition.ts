@@ -70,7 +70,7 @@ export interface TenantDefinitionOf<Seed = unknown, Around = unknown> {
   readonly search?: boolean;
   /** Resources to store at the tenant's first request. An existing resource is never overwritten. */
   readonly seed?: () => readonly Seed[];
-  /** Values that a tool reads as `ctx.config`, by the name of the tool. The first read freezes them. */
+  /** Values that tools read as `ctx.config`. Each key is the name of a tool. The first read freezes the values. */
   readonly config?: Readonly<Record<string, unknown>>;
   /** Middleware that runs around each call to this tenant, inside the Worker's own middleware. */
   readonly around?: Around;
@@ -79,12 +79,15 @@ export interface TenantDefinitionOf<Seed = unknown, Around = unknown> {
   /** Limits of this tenant. They replace the Worker's limits of the same name. */
   readonly limits?: Limits;
   /**
-   * Other MCP servers whose tools, prompts and resources the tenant offers, by id. Requires the feature `gateway()`.
+   * Other MCP servers whose tools, prompts and resources the tenant offers. Each key is the id of a server. Requires
+   * the feature `gateway()`.
    */
   readonly upstreams?: Readonly<Record<string, UpstreamDocument>>;
   /** Whether and how calls are recorded. Requires the feature `callAudit()`. */
   readonly audit?: CallAuditDocument;
-  /** Webhooks that receive the tenant's events, by name. Requires the feature `webhooks()`. */
+  /**
+   * Webhooks that receive the tenant's events. Each key is the name of a webhook. Requires the feature `webhooks()`.
+   */
   readonly webhooks?: Readonly<Record<string, WebhookDocument>>;
   /** How long an isolate may serve from its cached policy, in milliseconds: 50 to 300000, 5000 by default. */
   readonly maxStalenessMs?: number;

@@ -405,7 +405,9 @@ export interface TenantDocument {
   readonly authBounds?: AuthBounds;
   /** Settings for recording calls. Requires the feature `callAudit()`. */
   readonly audit?: CallAuditDocument;
-  /** Webhooks that receive the tenant's events, by name. Requires the feature `webhooks()`. */
+  /**
+   * Webhooks that receive the tenant's events. Each key is the name of a webhook. Requires the feature `webhooks()`.
+   */
   readonly webhooks?: Readonly<Record<string, WebhookDocument>>;
   /** The service bindings that upstreams may use. Only operators can set this. */
   readonly serviceBindings?: readonly string[];
