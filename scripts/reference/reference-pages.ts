@@ -6,6 +6,7 @@ import { commandsPage } from "./commands-page.ts";
 import { decisionsPage } from "./decisions-page.ts";
 import { documentPage } from "./document-page.ts";
 import { errorsPage } from "./errors-page.ts";
+import { limitsPage } from "./limits-page.ts";
 import { optionsPage } from "./options-page.ts";
 import { variablesPage } from "./variables-page.ts";
 
@@ -15,6 +16,7 @@ export const REFERENCE_PAGES: Readonly<Record<string, () => string>> = {
   "docs/decisions.md": decisionsPage,
   "docs/document.md": documentPage,
   "docs/errors.md": errorsPage,
+  "docs/limits.md": limitsPage,
   "docs/variables.md": variablesPage,
 };
 
