@@ -56,6 +56,7 @@ const GROUPS = {
     "docs/api-types.md",
     "docs/variables.md",
     "docs/telemetry.md",
+    "docs/metrics.md",
     "docs/words.md",
   ],
   Contribute: [

@@ -7,6 +7,7 @@ import { decisionsPage } from "./decisions-page.ts";
 import { documentPage } from "./document-page.ts";
 import { errorsPage } from "./errors-page.ts";
 import { limitsPage } from "./limits-page.ts";
+import { metricsPage } from "./metrics-page.ts";
 import { optionsPage } from "./options-page.ts";
 import { variablesPage } from "./variables-page.ts";
 
@@ -17,6 +18,7 @@ export const REFERENCE_PAGES: Readonly<Record<string, () => string>> = {
   "docs/document.md": documentPage,
   "docs/errors.md": errorsPage,
   "docs/limits.md": limitsPage,
+  "docs/metrics.md": metricsPage,
   "docs/variables.md": variablesPage,
 };
 

@@ -34,6 +34,7 @@ const PRINTS: Readonly<Record<string, readonly RegExp[]>> = {
   "docs/keys-and-profiles.md": [/note_read/, /"jsonrpc":"2.0","id":1,"result"/, /readers/],
   "docs/limits.md": [/toolCalls +5,?000/],
   "docs/login.md": [/\/mcp\/acme/, /tnt_/],
+  "docs/metrics.md": [/policyFetches/],
   "docs/operations.md": [/acme/],
   "docs/stdio.md": [/"id":1/],
   "docs/webhooks.md": [/ops/],
