@@ -50,6 +50,7 @@ const GROUPS = {
   Reference: [
     "docs/document.md",
     "docs/commands.md",
+    "docs/admin-api.md",
     "docs/errors.md",
     "docs/limits.md",
     "docs/api-options.md",

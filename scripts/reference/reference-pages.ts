@@ -2,6 +2,7 @@
 
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
+import { adminApiPage } from "./admin-api-page.ts";
 import { commandsPage } from "./commands-page.ts";
 import { decisionsPage } from "./decisions-page.ts";
 import { documentPage } from "./document-page.ts";
@@ -12,6 +13,7 @@ import { optionsPage } from "./options-page.ts";
 import { variablesPage } from "./variables-page.ts";
 
 export const REFERENCE_PAGES: Readonly<Record<string, () => string>> = {
+  "docs/admin-api.md": adminApiPage,
   "docs/api-options.md": optionsPage,
   "docs/commands.md": commandsPage,
   "docs/decisions.md": decisionsPage,
