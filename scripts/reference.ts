@@ -1,6 +1,5 @@
-// Writes the pages that are made from the sources: the options of definitions, the tenant document, the Worker's
-// variables, the errors, the list of decisions.
-// Refuses to write words of its own: they stand in scripts/reference, and a member of the sources that has none ends it.
+// Writes the reference pages and tables from the sources. Words for them are in scripts/reference: a route, field or
+// metric without words is an error.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

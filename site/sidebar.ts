@@ -50,12 +50,14 @@ const GROUPS = {
   Reference: [
     "docs/document.md",
     "docs/commands.md",
+    "docs/admin-api.md",
     "docs/errors.md",
     "docs/limits.md",
     "docs/api-options.md",
     "docs/api-types.md",
     "docs/variables.md",
     "docs/telemetry.md",
+    "docs/metrics.md",
     "docs/words.md",
   ],
   Contribute: [

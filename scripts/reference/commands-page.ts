@@ -7,7 +7,7 @@ import { table } from "./table.ts";
 
 const HEAD = `# Commands
 
-This page lists every command of \`tenantry\` with its options. \`tenantry\` stands for \`npm run -s tenantry --\` in a checkout. \`npm run reference\` writes this page from the sources.
+This page lists every command of \`tenantry\` with its options. Programs use the [admin API](admin-api.md). \`tenantry\` stands for \`npm run -s tenantry --\` in a checkout. \`npm run reference\` writes this page from the sources.
 
 \`\`\`text
 tenantry help                  first steps

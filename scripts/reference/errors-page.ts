@@ -58,11 +58,12 @@ const inEras = (of: (key: ErrorKey, era: "2025" | "2026") => number, key: ErrorK
 function mcpTable(): string {
   const rows = ERROR_KEYS.map((key) => [
     `\`${ERRORS[key].message}\``,
+    `\`${key}\``,
     inEras(errorCode, key),
     inEras(errorStatus, key),
     ...ERROR_WORDS[key],
   ]);
-  return table(["text", "code", "status", "meaning", "what to do"], rows);
+  return table(["text", "name", "code", "status", "meaning", "what to do"], rows);
 }
 
 /** Its module is for Workers alone: what it says is read. */

@@ -2,19 +2,25 @@
 
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
+import { adminApiPage } from "./admin-api-page.ts";
 import { commandsPage } from "./commands-page.ts";
 import { decisionsPage } from "./decisions-page.ts";
 import { documentPage } from "./document-page.ts";
 import { errorsPage } from "./errors-page.ts";
+import { limitsPage } from "./limits-page.ts";
+import { metricsPage } from "./metrics-page.ts";
 import { optionsPage } from "./options-page.ts";
 import { variablesPage } from "./variables-page.ts";
 
 export const REFERENCE_PAGES: Readonly<Record<string, () => string>> = {
+  "docs/admin-api.md": adminApiPage,
   "docs/api-options.md": optionsPage,
   "docs/commands.md": commandsPage,
   "docs/decisions.md": decisionsPage,
   "docs/document.md": documentPage,
   "docs/errors.md": errorsPage,
+  "docs/limits.md": limitsPage,
+  "docs/metrics.md": metricsPage,
   "docs/variables.md": variablesPage,
 };
 

@@ -32,7 +32,7 @@ export function shapeWords(shape: Shape): string {
   if (only !== undefined) return `\`${only}\``;
   if (choices) return choices.map((one) => `\`${one}\``).join(", ");
   if (type === "boolean") return "`true`, `false`";
-  if (type === "integer" || type === "number") return `${numeral(shape.minimum)} to ${numeral(shape.maximum)}`;
+  if (type === "integer" || type === "number") return numberWords(shape);
   if (type === "array") return listWords(shape);
   if (type === "object") return objectWords(shape);
   if (type === "string") return textWords(shape);
@@ -44,6 +44,10 @@ function membersOf({ properties = {} }: Shape): string {
     only === undefined ? name : `${name}: ${only}`,
   );
   return `\`{ ${named.join(", ")} }\``;
+}
+
+function numberWords({ minimum, maximum }: Shape): string {
+  return maximum === undefined ? "a whole number" : `${numeral(minimum)} to ${numeral(maximum)}`;
 }
 
 function numeral(value: number | undefined): string {

@@ -98,7 +98,7 @@ export interface DataPoint {
 /** https://developers.cloudflare.com/analytics/analytics-engine/limits/ */
 const MOST_BLOB_CHARACTERS = 256;
 
-/** In this order, documented in `docs/telemetry.md`: a column never changes its meaning once released. */
+/** In this order, documented in `docs/metrics.md`: a column never changes its meaning once released. */
 export const BLOBS = [
   "tenant",
   "profile",
@@ -122,7 +122,7 @@ export const DOUBLES = [
   "messages",
   "errors",
 ] as const satisfies readonly (keyof RequestEvent)[];
-const COUNTER_COLUMNS = [
+export const COUNTER_COLUMNS = [
   "requests",
   "policyCacheHits",
   "policyFetches",
@@ -134,7 +134,7 @@ const COUNTER_COLUMNS = [
   "errorsDropped",
 ] as const satisfies readonly (keyof Counts)[];
 
-const GAUGE_COLUMNS = ["openStreams", "backlog"] as const satisfies readonly (keyof Gauges)[];
+export const GAUGE_COLUMNS = ["openStreams", "backlog"] as const satisfies readonly (keyof Gauges)[];
 
 export function dataPointOf(event: RequestEvent): DataPoint {
   return {

@@ -10,7 +10,7 @@ import { META } from "../meta.ts";
 import { parseUri } from "../uri.ts";
 import { invalid, isFailure, readString } from "./params.ts";
 
-export const MAX_LISTENED_URIS = 1000;
+const MAX_LISTENED_URIS = 1000;
 /**
  * For all URIs of one stream together: an isolate that also serves other tenants holds them while the stream is open.
  */
