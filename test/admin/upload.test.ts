@@ -51,7 +51,8 @@ it("uploads of vanished clients free their memory after a while", async () => {
   const started = Date.now();
   for (let at = 0; at < 3; at += 1) {
     await new Promise<void>((resolve) => {
-      void readUpload(requestOf(20 * MIB, resolve), LIMIT);
+      // It ends as too slow half a minute later, when other tests run.
+      readUpload(requestOf(20 * MIB, resolve), LIMIT).catch(() => {});
     });
   }
   await expect(whole()).rejects.toMatchObject({ key: "busy" });
