@@ -65,5 +65,6 @@ function textOf({ tenant, method = "", name = "", requestId }: ErrorContext): st
 function lineOf(error: unknown, context: ErrorContext, at: string): string {
   const { stack, cause } = Object(error) as { readonly stack?: string; readonly cause?: unknown };
   const causeMember = cause instanceof Error ? { cause: cause.stack } : {};
-  return JSON.stringify({ message: `${at}: ${String(error)}`, ...context, stack, ...causeMember });
+  const message = at === "" ? String(error) : `${at}: ${String(error)}`;
+  return JSON.stringify({ message, ...context, stack, ...causeMember });
 }
