@@ -23,7 +23,7 @@ export function product({ logins, secret }: Omit<McpLogin, "userOf">): Hono {
   app.post("/sign-in", async (c) => {
     const { user, password } = await c.req.parseBody();
     const found = typeof user === "string" && Object.hasOwn(USERS, user) ? USERS[user] : undefined;
-    if (found === undefined || found.password !== password) return c.text("That is nobody", 403);
+    if (found === undefined || found.password !== password) return c.text("Wrong user name or password", 403);
     const session = crypto.randomUUID();
     sessions.set(session, found);
     setCookie(c, "product-session", session, { httpOnly: true, sameSite: "Lax", path: "/" });

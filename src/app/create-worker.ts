@@ -228,8 +228,8 @@ function invocationErrorOf({ bodyUsed }: Request, env?: Env, ctx?: ExecutionCont
   if (env && ctx && !bodyUsed) return undefined;
   return new TypeError(
     bodyUsed
-      ? "the app read the request's body before it: who needs it reads request.clone()"
-      : "fetch wants (request, env, ctx): in Hono c.req.raw, c.env, c.executionCtx",
+      ? "your app has already read the request body: read request.clone() instead"
+      : "fetch needs three arguments: request, env, ctx. In Hono, write fetch(c.req.raw, c.env, c.executionCtx)",
   );
 }
 

@@ -62,7 +62,7 @@ const noteWrite = defineTool({
     if (malformed !== undefined) {
       return {
         isError: true,
-        content: `${malformed}: has half of a surrogate pair, which is no text. Nothing was saved.`,
+        content: `${malformed}: contains half of a surrogate pair, which is not valid text. Nothing was saved.`,
       };
     }
     const id = args.id ?? createNoteId(args.title);

@@ -16,14 +16,14 @@ const STRICT_FETCH = "global_fetch_strictly_public";
 /** Error for the one binding that is always required; undefined if it is there. */
 export function missingBinding({ BODIES }: UntypedEnv): string | undefined {
   return BODIES === undefined
-    ? "wrangler's configuration binds no BODIES: add a KV namespace with this binding (tenantry/docs/api-start.md)"
+    ? "wrangler's configuration has no KV binding BODIES: add a KV namespace with this binding (tenantry/docs/api-start.md)"
     : undefined;
 }
 
 /** Error for a missing entrypoint; undefined if all are exported. Only a request's `ctx` shows them. */
 export function missingExport({ exports }: { readonly exports?: unknown }): string | undefined {
   if (exports === undefined)
-    return `compatibility_date has to be ${MIN_COMPATIBILITY_DATE} or later: the platform gives no ctx.exports`;
+    return `compatibility_date must be ${MIN_COMPATIBILITY_DATE} or later, because the Worker needs ctx.exports`;
   const exported = exports as UntypedEnv;
   const missing = ENTRYPOINTS.find((name) => exported[name] === undefined);
   return missing && notExported(missing);
@@ -36,7 +36,7 @@ export function missingObjectClass(env: UntypedEnv): string | undefined {
   const unexported = missing.filter((name) => !isExported(name));
   return unexported.length > 0
     ? notExported(unexported.join(", "))
-    : `wrangler's configuration names no ${missing.join(", ")} in new_sqlite_classes: add it to a migration, with a new tag if the Worker is deployed (tenantry/docs/api-start.md)`;
+    : `new_sqlite_classes in wrangler's configuration does not list ${missing.join(", ")}: add the class to a migration, with a new tag if the Worker is deployed (tenantry/docs/api-start.md)`;
 }
 
 /**

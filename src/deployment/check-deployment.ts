@@ -141,16 +141,22 @@ export function checkOptions(options: Readonly<Record<string, unknown>>): void {
   const { hooks = {}, tenants = {} } = options;
   assertMemberTypes(`${what}: hooks`, hooks, "beforeCall afterCall onError");
   if (typeof tenants !== "function") assertKnownKeys(`${what}: tenants`, tenants);
-  for (const member of ["tools", "prompts", "resources", "features"]) checkList(member, options[member]);
+  for (const member of ["tools", "prompts", "resources", "features"] as const) checkList(member, options[member]);
 }
 
-function checkList(member: string, list: unknown = []): void {
+const ENTRY_RULES = {
+  tools: "must be a tool: pass the result of defineTool()",
+  prompts: "must be a prompt: pass the result of definePrompt()",
+  resources: "must be a resource: pass the result of defineResource() or defineTemplate()",
+  features: "must be a feature: pass the result of a call, such as admin()",
+} as const;
+
+function checkList(member: keyof typeof ENTRY_RULES, list: unknown = []): void {
   if (!Array.isArray(list)) throw new TypeError(`createWorker: ${member} ${typeRule("a list", list)}`);
   const at = list.findIndex((one?: { readonly kind?: string }) => {
     if (member === "features") return typeof one !== "object";
     // Under `wrangler dev`, a definition with a mistake is undefined.
     return one && `${one.kind}s`.replace("template", "resource") !== member;
   });
-  if (at >= 0)
-    throw new TypeError(`createWorker: ${member}: ${at} is none: what define... gives, or admin() with its ()`);
+  if (at >= 0) throw new TypeError(`createWorker: ${member}[${at}] ${ENTRY_RULES[member]}`);
 }

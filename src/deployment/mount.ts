@@ -20,7 +20,7 @@ const RESERVED_PATH = /^\/(mcp|admin|gateway|healthz|readyz|\.well-known)(\/|$)/
 /** Removes a trailing slash; "" is the root. Throws a TypeError for an invalid path. */
 export function parseMountPath(path: string): string {
   const mount = path.replace(/\/$/, "");
-  if (RESERVED_PATH.test(mount)) throw new TypeError(`path "${path}": is served below it`);
+  if (RESERVED_PATH.test(mount)) throw new TypeError(`path "${path}": is reserved, use another path`);
   if (mount === "" || /^(\/[A-Za-z0-9._~-]+)+$/.test(mount)) return mount;
-  throw new TypeError(`path "${path}": begins with a slash and has letters, digits and ._~- between its slashes`);
+  throw new TypeError(`path "${path}": must begin with a slash, and have only letters, digits, ._~- and slashes`);
 }

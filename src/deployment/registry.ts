@@ -22,12 +22,11 @@ export function registerWorker(deployment: Deployment): void {
 
 /** Throws if the script has no Worker at all. Returns undefined if no Worker has this path any more. */
 export function getWorker(path: string): Deployment | undefined {
-  if (getWorkers().size === 0) throw new Error(`no Worker was made: ${CREATE_WORKER_HINT}`);
+  if (getWorkers().size === 0) throw new Error(`no Worker was created: ${CREATE_WORKER_HINT}`);
   return getWorkers().get(path);
 }
 
-const CREATE_WORKER_HINT =
-  "call createWorker() while the file that wrangler's main names is evaluated, not in a handler";
+const CREATE_WORKER_HINT = "call createWorker() at the top level of the file that main names, not in a handler";
 
 function getWorkersWith(name: string): readonly Deployment[] {
   return [...getWorkers().values()].filter(({ features }) => features.some((one) => one.name === name));
@@ -49,6 +48,6 @@ export function requireFeature(
   const candidates = getWorkersWith(name);
   const deployment = candidates.find(({ tenants }) => tenant !== undefined && tenants.has(tenant)) ?? candidates[0];
   const feature = deployment?.features.find((one) => one.name === name);
-  if (!deployment || !feature) throw new Error(`no Worker with ${name}() was made: ${CREATE_WORKER_HINT}`);
+  if (!deployment || !feature) throw new Error(`no Worker with ${name}() was created: ${CREATE_WORKER_HINT}`);
   return { deployment, feature };
 }

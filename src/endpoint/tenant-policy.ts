@@ -246,5 +246,6 @@ function requestLeaseInTime(context: RequestContext, leaseRequest: PolicyRequest
     requestLease(context.tenant, context.stub(), leaseRequest),
     LEASE_TIMEOUT_MS,
     context,
+    "the tenant object",
   );
 }

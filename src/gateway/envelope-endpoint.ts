@@ -28,7 +28,7 @@ import type { UpstreamSource } from "./upstream-source.ts";
 const UNKNOWN_SERVER = -32001;
 
 export function parseEnvelope(body: unknown): GatewayEnvelope | Failure {
-  if (!isObject(body)) return failure("invalidRequest", "Invalid Request: a message is a JSON object");
+  if (!isObject(body)) return failure("invalidRequest", "Invalid Request: the message must be a JSON object");
   const { server_id: server, ...message } = body;
   if (typeof server !== "string") return invalid("server_id", "must name an upstream of this tenant");
   return {
@@ -314,7 +314,7 @@ async function completeAtUpstream(at: MethodContext): Promise<CallOutcome> {
     ref.type === "prompt"
       ? visibleNames(at, "prompts").has(policyName(upstreamTarget.id, ref.name))
       : visibleNames(at, "resourceTemplates").has(toListedUri(upstreamTarget.id, ref.uri));
-  if (!isVisible) return invalid("ref", "names nothing here");
+  if (!isVisible) return invalid("ref", "must name a prompt or resource template of this upstream");
   const context = call.params.context === undefined ? {} : { context: { arguments: known } };
   return forwardUnchanged({
     ...at,

@@ -86,7 +86,11 @@ async function answerEnvelopedMessage(
     case "request2026":
       return answer2026(authorized, accepted, classified);
     case "batch2025":
-      return respondFailure("2025", undefined, failure("invalidRequest", "Invalid Request: one message at a time"));
+      return respondFailure(
+        "2025",
+        undefined,
+        failure("invalidRequest", "Invalid Request: a batch is not allowed, send one message"),
+      );
     case "message2025":
       if (classified.message.kind !== "request") return respondAccepted();
       return runCall(authorized, createRequest2025(authorized, classified.message, classified.revision, null), {

@@ -41,11 +41,11 @@ function checkBounds(bounds: UpstreamBounds): void {
   const invalidHost = hosts.find((host) => !UPSTREAM_HOST.test(host));
   if (invalidHost !== undefined) {
     throw new TypeError(
-      `gateway: bounds.hosts: "${invalidHost}" is no lower-case host name, or *. and the end of one, and a port`,
+      `gateway: bounds.hosts: "${invalidHost}" must be a lower-case host name, such as mcp.example.com, *.example.com or mcp.example.com:8443`,
     );
   }
   if (!Number.isInteger(most) || most < 0 || most > MAX_UPSTREAMS) {
-    throw new TypeError(`gateway: bounds.most: ${most} is no whole number from 0 to ${MAX_UPSTREAMS}`);
+    throw new TypeError(`gateway: bounds.most must be a whole number from 0 to ${MAX_UPSTREAMS}, not ${most}`);
   }
 }
 
@@ -54,7 +54,7 @@ export function createGatewayFeature(options: GatewayOptions): GatewayFeature {
   assertKnownKeys("gateway", options, "serviceBindings pages bounds");
   const { serviceBindings: services = {}, pages = Infinity, bounds } = options;
   if (pages !== Infinity && !(Number.isInteger(pages) && pages > 0)) {
-    throw new TypeError("gateway({ pages }) is a whole number from 1");
+    throw new TypeError(`gateway: pages must be a whole number from 1, not ${pages}`);
   }
   if (bounds) checkBounds(bounds);
   return {

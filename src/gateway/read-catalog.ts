@@ -82,7 +82,8 @@ class CatalogCollector {
   /** Counts a page. Returns false if the page limit is reached. */
   takePage(): boolean {
     const { totalPages = Infinity } = this.#limits;
-    if (this.#pages >= totalPages) return this.#reachLimit(`more than ${totalPages} pages, the most that are read`);
+    if (this.#pages >= totalPages)
+      return this.#reachLimit(`more than ${totalPages} pages, the limit in gateway({ pages })`);
     this.#pages += 1;
     return true;
   }
@@ -92,7 +93,8 @@ class CatalogCollector {
     const { definitions, bytes } = this.#limits;
     this.#inspectedLength += text.length;
     const tooMany = this.quarantined.length + this.unnamed >= INSPECT_FACTOR * definitions;
-    if (tooMany || this.#inspectedLength > INSPECT_FACTOR * bytes) return this.#reachLimit("more than it is read to");
+    if (tooMany || this.#inspectedLength > INSPECT_FACTOR * bytes)
+      return this.#reachLimit("too many invalid definitions");
     const wire: unknown = JSON.parse(text);
     const definitionError = findTextError(text, wire) ?? findDefinitionError(kind, wire);
     if (definitionError !== undefined) return this.quarantine(kind, wire, { why: definitionError });
@@ -139,7 +141,7 @@ class CatalogCollector {
 
   #reachLimit(what: string): false {
     this.isFull = true;
-    this.omissions.push(`it lists ${what}; the first ${this.#count} are here`);
+    this.omissions.push(`the server lists ${what}; only the first ${this.#count} are listed here`);
     return false;
   }
 }
@@ -274,17 +276,17 @@ async function readList(
     if (current.cache) collector.mergeCacheHint(current.cache);
     if (!current.items.every((text) => collector.add(kind, text)) || current.next === undefined) return;
     if (seenCursors.has(current.next)) {
-      collector.omissions.push(`its list of ${kind} comes back to a page that was there before`);
+      collector.omissions.push(`the list of ${kind} repeats a cursor`);
       return;
     }
     cursor = current.next;
     if (cursor.length > MAX_CURSOR) {
-      collector.omissions.push(`its list of ${kind} names a page with more than ${MAX_CURSOR} characters`);
+      collector.omissions.push(`the list of ${kind} has a cursor of more than ${MAX_CURSOR} characters`);
       return;
     }
     seenCursors.add(cursor);
   }
-  collector.omissions.push(`its list of ${kind} has more than ${pages} pages`);
+  collector.omissions.push(`the list of ${kind} has more than ${pages} pages`);
 }
 
 /** Returns undefined if the upstream does not have this list, whatever it declared. */

@@ -17,7 +17,7 @@ export function describeReadFault(fault: Fault, timeoutMs: number): string {
   }
   if (fault.kind === "unresumable")
     return `the stream broke and cannot be resumed: ${describeReadFault(fault.lastFault, timeoutMs)}`;
-  if (fault.kind === "cancelled") return `it was not read within ${timeoutMs} ms`;
+  if (fault.kind === "cancelled") return `reading the lists took longer than ${timeoutMs} ms`;
   return describeFault("reason" in fault ? { ...fault, reason: undefined } : fault);
 }
 
@@ -69,11 +69,11 @@ export function causeOf(fault: Fault): CauseCode {
 /** Only for operators, appended to the reason: the server's words, or the host of a redirect. */
 export function operatorDetail(fault: Fault, secrets: readonly string[]): string | undefined {
   const host = redirectHost(fault, secrets);
-  if (host !== undefined) return `it leads to ${host}`;
+  if (host !== undefined) return `the target is ${host}`;
   const message = serverMessageOf(fault)
     .replaceAll(/[\s\p{Cc}]+/gu, " ")
     .trim();
-  return message === "" ? undefined : `it says: ${truncateWords(message, MAX_MESSAGE)}`;
+  return message === "" ? undefined : `the server's message: ${truncateWords(message, MAX_MESSAGE)}`;
 }
 
 export function withDetail(why: string, detail: string | undefined): string {

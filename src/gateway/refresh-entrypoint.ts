@@ -151,7 +151,7 @@ export class RefreshError extends Error {
 
 const SECTIONS_FULL = createReason(
   "too-much",
-  `with its lists, those of the tenant's upstreams are more than ${MAX_SECTIONS_BYTES} bytes together`,
+  `the lists of all upstreams of this tenant have more than ${MAX_SECTIONS_BYTES} bytes together`,
 );
 
 interface RefreshRuntime {
@@ -242,7 +242,7 @@ async function writeFailureNote(
 function internalErrorOf(id: string, error: unknown): string | undefined {
   return error instanceof RefreshError || error instanceof AccessTokenError
     ? undefined
-    : `upstream ${id}: ${String(error)}`;
+    : `refresh of upstream ${id} failed: ${String(error)}`;
 }
 
 /** `signal` covers the whole read, including a second attempt with a new access token. */
@@ -340,8 +340,8 @@ async function removeTakenUris(
   const conflicts = await createRpcClient(stub(), gatewayStore).claimUris({ id, configHash, uris: candidates });
   if (conflicts === null) return undefined;
   const taken = new Map<string, Pick<Quarantined, "why" | "code">>([
-    ...conflicts.map(([uri, owner]) => [uri, { why: `${owner} listed it first`, code: "uri-listed" }] as const),
-    ...Array.from(stored, (uri) => [uri, { why: "the tenant stores it", code: "uri-stored" }] as const),
+    ...conflicts.map(([uri, owner]) => [uri, { why: `${owner} listed this URI first`, code: "uri-listed" }] as const),
+    ...Array.from(stored, (uri) => [uri, { why: "a stored resource has this URI", code: "uri-stored" }] as const),
   ]);
   if (taken.size === 0) return catalog;
   const texts = { ...catalog.texts };
@@ -365,7 +365,7 @@ function uriKey(kind: ListedKind, text: string): string {
 export function reasonOf(error: unknown, timeoutMs = READ_TIMEOUT_MS): Reason {
   if (error instanceof RefreshError) return { why: error.message, causes: error.causes };
   if (error instanceof AccessTokenError) return createReason("token-missing", error.message);
-  if (!(error instanceof McpFault)) return { why: "it could not be read", causes: [] };
+  if (!(error instanceof McpFault)) return { why: "an internal error occurred: see the Worker's log", causes: [] };
   const { fault, cause } = error;
   if (cause instanceof OutboundError) return createReason("unreachable", cause.message);
   return createReason(causeOf(fault), describeReadFault(fault, timeoutMs));

@@ -213,7 +213,7 @@ export class UpstreamCall {
     const current = enabledUpstreams(document).find((one) => one.id === id)?.upstream;
     if (current && configHashOf(current) === configHash && serviceGrantError(document, upstream) === undefined)
       return undefined;
-    return failure("unreachableServer", "Failed to connect to server: it is not what it was when this call began", {
+    return failure("unreachableServer", "Failed to connect to server: its configuration changed, try again", {
       server: id,
       fault: "changed",
     });

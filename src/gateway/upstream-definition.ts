@@ -96,17 +96,17 @@ const isArgumentList = arrayOf(
 
 /** A duplicate member could show a client other text than a reviewer or the flag check has read. */
 export function findTextError(text: string, wire: unknown): string | undefined {
-  if (text.length > MAX_DEFINITION_CHARACTERS) return "is larger than a definition may be";
-  return hasDuplicateMembers(text, JSON.stringify(wire)) ? "says a member twice" : undefined;
+  if (text.length > MAX_DEFINITION_CHARACTERS) return `is longer than ${MAX_DEFINITION_CHARACTERS} characters`;
+  return hasDuplicateMembers(text, JSON.stringify(wire)) ? "has a field twice" : undefined;
 }
 
 export function findDefinitionError(kind: ListedKind, wire: unknown): string | undefined {
-  if (!isObject(wire)) return "is no object";
+  if (!isObject(wire)) return "is not an object";
   const { name } = wire;
   if (typeof name !== "string" || name === "") return "has no name";
   if (name.length > MAX_NAME_CHARACTERS) return `has a name of more than ${MAX_NAME_CHARACTERS} characters`;
   for (const [member, isRight] of Object.entries(OPTIONAL_MEMBERS)) {
-    if (Object.hasOwn(wire, member) && !isRight(wire[member])) return `${member} is not what it must be`;
+    if (Object.hasOwn(wire, member) && !isRight(wire[member])) return `the value of ${member} is invalid`;
   }
   return KIND_CHECKS[kind](wire);
 }
@@ -119,8 +119,8 @@ export function findLoopError(wire: JsonObject): string | undefined {
 
 const KIND_CHECKS: Readonly<Record<ListedKind, (wire: JsonObject) => string | undefined>> = {
   tools: ({ inputSchema, outputSchema }) => {
-    if (!isObject(inputSchema) || inputSchema.type !== "object") return "inputSchema is no schema of type object";
-    if (outputSchema !== undefined && !isObject(outputSchema)) return "outputSchema is no schema";
+    if (!isObject(inputSchema) || inputSchema.type !== "object") return "inputSchema must be a schema of type object";
+    if (outputSchema !== undefined && !isObject(outputSchema)) return "outputSchema must be a schema";
     const mirrored = collectParamHeaders(inputSchema);
     if ("broken" in mirrored) return `inputSchema: ${mirrored.broken}`;
     return (
@@ -128,13 +128,13 @@ const KIND_CHECKS: Readonly<Record<ListedKind, (wire: JsonObject) => string | un
     );
   },
   prompts: ({ arguments: declared = [] }) =>
-    isArgumentList(declared) ? undefined : "arguments is no list of named arguments",
+    isArgumentList(declared) ? undefined : "arguments must be a list of objects with a name",
   resources: ({ uri }) => {
-    const parsed = typeof uri === "string" ? parseUri(uri) : { broken: "it is no text" };
+    const parsed = typeof uri === "string" ? parseUri(uri) : { broken: "must be a string" };
     return "broken" in parsed ? `uri: ${parsed.broken}` : undefined;
   },
   resourceTemplates: ({ uriTemplate }) => {
-    const parsed = typeof uriTemplate === "string" ? parseUriTemplate(uriTemplate) : { broken: "it is no text" };
+    const parsed = typeof uriTemplate === "string" ? parseUriTemplate(uriTemplate) : { broken: "must be a string" };
     return "broken" in parsed ? `uriTemplate: ${parsed.broken}` : undefined;
   },
 };

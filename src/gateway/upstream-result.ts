@@ -29,7 +29,7 @@ export function parseUpstreamResult(json: string, context: ResultContext): Upstr
   const { call, server } = context;
   const members = getMembers(RESULT_MEMBERS, json);
   if (!members)
-    return failure("faultyServer", `${server}: resultType, inputRequests or requestState stands in its result twice`, {
+    return failure("faultyServer", `${server}: the result has resultType, inputRequests or requestState twice`, {
       server,
       fault: "result",
     });
@@ -39,11 +39,12 @@ export function parseUpstreamResult(json: string, context: ResultContext): Upstr
   const type: unknown = JSON.parse(text);
   if (type === "complete") return { json };
   if (type !== "input_required") {
-    const message = `${server}: a result of type ${text.slice(0, 64)}, which this client did not ask for`;
+    const message = `${server}: the result has the type ${text.slice(0, 64)}, which the client did not request`;
     return failure("faultyServer", message, { server, fault: "resultType" });
   }
   if (call.revision.era === "2025") {
-    return failure("faultyServer", `${server} asks what this client cannot be asked`, { server });
+    const message = `${server} asks a question that only a client of 2026-07-28 can answer`;
+    return failure("faultyServer", message, { server });
   }
   return parseInputRequired(json, context);
 }
@@ -52,9 +53,9 @@ function parseInputRequired(json: string, { call, server }: ResultContext): Upst
   const result = JSON.parse(json) as JsonObject;
   const { inputRequests: requests = {}, requestState: state } = result;
   if (!isObject(requests))
-    return failure("faultyServer", `${server}: inputRequests is no object`, { server, fault: "result" });
+    return failure("faultyServer", `${server}: inputRequests is not an object`, { server, fault: "result" });
   if (state !== undefined && typeof state !== "string")
-    return failure("faultyServer", `${server}: requestState is no text`, { server, fault: "result" });
+    return failure("faultyServer", `${server}: requestState is not a string`, { server, fault: "result" });
   const questions = new Map<string, unknown>();
   const missing = new Set<ClientCapability>();
   let isStandard = true;
@@ -62,7 +63,7 @@ function parseInputRequired(json: string, { call, server }: ResultContext): Upst
     const { method, params } = isObject(one) ? one : {};
     const question = normalizeQuestion(method, isObject(params) ? params : {})?.question;
     if (!question) {
-      const message = `${server} asks what no client can be asked: ${typeof method === "string" ? method.slice(0, 64) : "no method"}`;
+      const message = `${server} asks a question with the unknown method ${typeof method === "string" ? method.slice(0, 64) : typeof method}`;
       return failure("faultyServer", message, { server });
     }
     const capability = capabilityOf(question);

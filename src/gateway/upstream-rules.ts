@@ -18,7 +18,7 @@ export const MAX_UPSTREAMS = 50;
 /** A policy name is split at its first "__", so an id must not contain "__" or end in "_". */
 const ID = /^(?!.*__)[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/;
 const ID_RULE =
-  "must be 1 to 32 of A-Z, a-z, 0-9, _ and -: it begins with a letter or digit, has no __ and ends in no _";
+  "must have an id of 1 to 32 letters, digits, _ and -, which begins with a letter or digit, does not end with _ and has no __";
 /** In lower case. The first two are sources of every tenant, and lists identify sources by id. */
 const RESERVED = new Set(["code", "stored", "all", "none", "self", "tenant", "tenantry", "gateway", "admin", "mcp"]);
 
@@ -31,9 +31,9 @@ export const PLACEHOLDER = /\{\{([^{}]*)\}\}/g;
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 const URL_RULES: Readonly<Partial<Record<OutboundErrorCode, string>>> = {
-  credentials: "must hold no name and no password: use headers",
+  credentials: "must not contain a user name or password: use headers",
   scheme: "must begin with https:",
-  port: "must have a port from 1024 on, or 443",
+  port: "must have port 443, or a port from 1024",
 };
 
 export interface UrlRules {
@@ -48,7 +48,8 @@ export function findBrokenUpstreams(
   rules: UrlRules,
 ): readonly FieldRule[] {
   const ids = Object.keys(upstreams);
-  const tooMany = ids.length > MAX_UPSTREAMS ? [{ field: "upstreams", rule: `has at most ${MAX_UPSTREAMS}` }] : [];
+  const countRule = `must have at most ${MAX_UPSTREAMS} entries, not ${ids.length}`;
+  const tooMany = ids.length > MAX_UPSTREAMS ? [{ field: "upstreams", rule: countRule }] : [];
   const broken = Object.entries(upstreams).flatMap(([id, upstream], at) => {
     const field = `upstreams.${id}`;
     return [
@@ -76,7 +77,7 @@ function idRules(id: string, before: readonly string[]): string[] {
   if (!ID.test(id) || id.endsWith("_")) return [ID_RULE];
   if (RESERVED.has(id.toLowerCase())) return ["is a reserved id"];
   const same = before.find((other) => other.toLowerCase() === id.toLowerCase());
-  return same === undefined ? [] : [`differs from ${same} in nothing but capital letters`];
+  return same === undefined ? [] : [`must differ from ${same} by more than capital letters`];
 }
 
 function serviceRules(
@@ -84,11 +85,11 @@ function serviceRules(
   granted: readonly string[],
   { exposed = {} }: UrlRules,
 ): (readonly [string, string])[] {
-  if (service === undefined) return path === "/" ? [] : [["path", "is there for a service alone"]];
+  if (service === undefined) return path === "/" ? [] : [["path", "is allowed only together with service"]];
   const checks: readonly (readonly [member: string, isRight: boolean, rule: string])[] = [
-    ["url", url === undefined, "is not there beside a service"],
-    ["service", Object.hasOwn(exposed, service), "is no service that this Worker exposes"],
-    ["service", granted.includes(service), "is not granted to this tenant: an operator writes it in serviceBindings"],
+    ["url", url === undefined, "is not allowed together with service"],
+    ["service", Object.hasOwn(exposed, service), "is not in gateway({ serviceBindings }) of this Worker"],
+    ["service", granted.includes(service), "is not granted to this tenant: an operator must add it to serviceBindings"],
     ["path", /^\/(?:[\w~-][\w.~-]*(?:\/|$))*$/.test(path), "must be a path, such as /mcp"],
   ];
   return checks.filter(([, isRight]) => !isRight).map(([member, , rule]) => [member, rule] as const);
@@ -97,9 +98,11 @@ function serviceRules(
 function urlRules(text: string | undefined, { allow }: UrlRules): string[] {
   if (typeof text !== "string" || !URL.canParse(text)) return ["must be a URL, such as https://mcp.example.com/mcp"];
   const url = new URL(text);
-  if (url.hash !== "") return ["must have no fragment"];
+  if (url.hash !== "") return ["must not have a fragment"];
   const broken = allow === undefined ? undefined : findBrokenRuleInUrl(url, allow);
-  return broken === undefined ? [] : [`${URL_RULES[broken] ?? "leads to no public address"}${localhostHint(url)}`];
+  return broken === undefined
+    ? []
+    : [`${URL_RULES[broken] ?? "must lead to a public host, or to a host in OUTBOUND_ALLOW"}${localhostHint(url)}`];
 }
 
 const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
@@ -108,18 +111,21 @@ const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 function localhostHint({ protocol, hostname, host }: URL): string {
   if (!LOOPBACK.test(hostname) || !/^https?:$/.test(protocol)) return "";
   const entry = protocol === "http:" ? `http://${host}` : host;
-  return `; on your machine, a line OUTBOUND_ALLOW=${entry} in .dev.vars allows it`;
+  return `; on your machine, add the line OUTBOUND_ALLOW=${entry} to .dev.vars`;
 }
 
 function headerRules(name: string, value: string, all: Readonly<Record<string, string>>): string[] {
   const lower = name.toLowerCase();
-  if (!HEADER_NAME.test(name)) return ["is no name of a header"];
-  if (OWN_HEADERS.test(lower)) return ["is a header that the gateway writes itself"];
-  if (Object.keys(all).some((other) => other !== name && other.toLowerCase() === lower)) return ["stands there twice"];
-  if (typeof value !== "string" || !HEADER_VALUE.test(value)) return ["has visible ASCII characters and spaces alone"];
+  if (!HEADER_NAME.test(name)) return ["is not a valid header name"];
+  if (OWN_HEADERS.test(lower)) return ["is not allowed: the gateway sets this header"];
+  if (Object.keys(all).some((other) => other !== name && other.toLowerCase() === lower)) return ["is set twice"];
+  if (typeof value !== "string" || !HEADER_VALUE.test(value))
+    return ["must have only visible ASCII characters and spaces"];
   const unknown = [...value.matchAll(PLACEHOLDER)].find(([, inner = ""]) => !isKnownPlaceholder(inner));
   if (unknown) return [placeholderRule(unknown[0])];
-  return /\{\{|\}\}/.test(value.replaceAll(PLACEHOLDER, "")) ? ["has braces that belong to no {{secret:NAME}}"] : [];
+  return /\{\{|\}\}/.test(value.replaceAll(PLACEHOLDER, ""))
+    ? ["must have {{ and }} only in {{secret:NAME}} and {{client:NAME}}"]
+    : [];
 }
 
 function isKnownPlaceholder(inner: string): boolean {
@@ -127,8 +133,8 @@ function isKnownPlaceholder(inner: string): boolean {
 }
 
 function placeholderRule(whole: string): string {
-  if (whole.startsWith("{{client:")) return `${whole} names no header of the client that may be passed on`;
-  return `${whole} is no {{secret:NAME}}, with a name of ${SECRET_NAME_RULE}`;
+  if (whole.startsWith("{{client:")) return `has ${whole}, a header of the client that is not passed on`;
+  return `has ${whole}, which must be {{secret:NAME}} with a NAME of ${SECRET_NAME_RULE}`;
 }
 
 const VISIBLE = /^[\x20-\x7e]+$/;
@@ -139,10 +145,10 @@ function authRules({ auth, headers = {} }: UpstreamDocument, rules: UrlRules): (
   const hasOwn = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
   const checks: readonly (readonly [member: string, isRight: boolean, rule: string])[] = [
     ["kind", kind === "client_credentials", "must be client_credentials"],
-    ["kind", !hasOwn, "is not there beside a header Authorization"],
-    ["clientId", VISIBLE.test(clientId), "has visible ASCII characters and spaces alone"],
-    ["clientSecret", isSecretReference(clientSecret), `is {{secret:NAME}}, with a name of ${SECRET_NAME_RULE}`],
-    ["scope", VISIBLE.test(scope), "has scopes with spaces between them"],
+    ["kind", !hasOwn, "is not allowed together with a header Authorization"],
+    ["clientId", VISIBLE.test(clientId), "must have only visible ASCII characters and spaces"],
+    ["clientSecret", isSecretReference(clientSecret), `must be {{secret:NAME}} with a NAME of ${SECRET_NAME_RULE}`],
+    ["scope", VISIBLE.test(scope), "must be scopes, separated by spaces"],
     ["resource", resource === "" || URL.canParse(resource), "must be a URL, or empty"],
   ];
   return [
@@ -174,20 +180,21 @@ const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/;
 
 function prefixRules(prefix: string, taken: readonly UriPrefix[]): string[] {
   const normal = typeof prefix === "string" && SCHEME.test(prefix) ? normalizeLiteral(prefix, true) : undefined;
-  if (normal === undefined) return ["is what URIs begin with: a scheme and a colon, and perhaps more"];
-  if (normal.startsWith("ui:")) return ["is no ui: URI, which has its upstream in it"];
+  if (normal === undefined)
+    return ["must be the beginning of a URI, with the scheme and its colon, such as file:///docs/"];
+  if (normal.startsWith("ui:")) return ['must not begin with "ui:": such a URI already has the id of its upstream'];
   const same = taken.find(([other]) => other === normal);
-  return same === undefined ? [] : [`is a prefix of ${same[1]}`];
+  return same === undefined ? [] : [`is already a prefix of upstream ${same[1]}`];
 }
 
 function timeoutRules({ timeoutMs = DEFAULT_TIMEOUT_MS }: UpstreamDocument): string[] {
   const isRight = Number.isInteger(timeoutMs) && timeoutMs >= 100 && timeoutMs <= 300_000;
-  return isRight ? [] : ["is a whole number from 100 to 300000"];
+  return isRight ? [] : [`must be a whole number from 100 to 300000, not ${timeoutMs}`];
 }
 
 function retryRules({ retry = 0 }: UpstreamDocument): string[] {
   const isRight = Number.isInteger(retry) && retry >= 0 && retry <= MAX_RETRIES;
-  return isRight ? [] : [`is a whole number from 0 to ${MAX_RETRIES}`];
+  return isRight ? [] : [`must be a whole number from 0 to ${MAX_RETRIES}, not ${retry}`];
 }
 
 export function timeoutOf({ timeoutMs = DEFAULT_TIMEOUT_MS }: UpstreamDocument): number {

@@ -54,8 +54,8 @@ export function createUpstreamSources(context: SectionedTenant, services: Servic
 }
 
 /** Affects only this upstream, so the tenant's other upstreams are served. */
-const UNUSABLE = createReason("catalog-unusable", "what was read of it cannot be used");
-const NOT_READ = createReason("not-read-yet", "it has not been read yet");
+const UNUSABLE = createReason("catalog-unusable", "the stored catalog cannot be used");
+const NOT_READ = createReason("not-read-yet", "the upstream has not been read yet");
 
 function createUpstreamSource(
   named: NamedUpstream,
@@ -144,7 +144,7 @@ function excludeTakenUris(
       const own = String(wire[KEY_OF[kind]]);
       const [prefix, owner = id] = prefixOf(prefixes, normalizeListedUri(kind, own)) ?? [];
       if (owner === id) return true;
-      taken.push({ kind, name: own.slice(0, 128), why: `${owner} has what begins with ${prefix}`, code: "uri-prefix" });
+      taken.push({ kind, name: own.slice(0, 128), why: `${owner} has the prefix ${prefix}`, code: "uri-prefix" });
       return false;
     });
   return prefixes.length === 0

@@ -64,7 +64,7 @@ export async function confirm2025(
   const { revision } = opened.session;
   try {
     if (findRevision2025(revision) === undefined) {
-      throw violation("unknownRevision", `the server speaks ${JSON.stringify(revision).slice(0, 64)}`);
+      throw violation("unknownRevision", `unknown protocol version ${JSON.stringify(revision).slice(0, 64)}`);
     }
     await channel.sendOneWay(notification("notifications/initialized", {}), options);
     return opened;

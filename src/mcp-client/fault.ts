@@ -93,14 +93,14 @@ const DESCRIPTIONS: { readonly [Kind in FaultKind]: (fault: FaultOf<Kind>) => st
   cancelled: () => "the request was cancelled",
   unreachable: ({ code }) => `the server cannot be reached (${code})`,
   lost: ({ stage, code }) =>
-    `the connection was lost ${stage === "headers" ? "before an" : "within the"} answer${code ? ` (${code})` : ""}`,
+    `the connection was lost ${stage === "headers" ? "before an" : "during the"} answer${code ? ` (${code})` : ""}`,
   timeout: ({ stage, afterMs }) => `${TIMEOUTS[stage]} ${afterMs} ms`,
   tooLarge: (fault) => {
     if ("limitLines" in fault) return `a stream has more than ${fault.limitLines} lines`;
     if ("limitContainers" in fault) return `a message has more than ${fault.limitContainers} objects and lists`;
     return `a ${fault.what} is longer than ${fault.limitBytes} bytes`;
   },
-  redirect: ({ http }) => `the server sends us on to another URL (${http.status})`,
+  redirect: ({ http }) => `the server redirects to another URL (${http.status})`,
   status: ({ http, reason }) => `the server answered ${answerOf(http)}${reason === undefined ? "" : `: ${reason}`}`,
   notMcp: ({ http }) => `the server answered ${answerOf(http)}, not MCP`,
   refused: ({ error }) => describeError(error),
@@ -123,7 +123,7 @@ function answerOf({ status, contentType }: HttpFacts): string {
 
 function describeError(response: ResponseMessage): string {
   const error = rpcErrorOf(response);
-  return `${error?.message || "refused without a word"} (${error?.code ?? 0})`;
+  return `${error?.message || "error without a message"} (${error?.code ?? 0})`;
 }
 
 export function httpStatusOf(fault: Fault): number | undefined {

@@ -62,11 +62,11 @@ async function readPostUrl({ url, clock }: RemoteEndpoint, { events }: OpenStrea
   const endpointMessage = await readEndpointEvent(events).finally(stopTimer);
   if (isTimedOut) throw new McpFault({ kind: "timeout", stage: "headers", afterMs: timeoutMs, sent: "yes" });
   if (!endpointMessage || !URL.canParse(endpointMessage.data, url)) {
-    throw violation("noEndpoint", "the stream does not name the URL to post to");
+    throw violation("noEndpoint", "the stream has no endpoint event with a URL");
   }
   const to = new URL(endpointMessage.data, url);
   if (!isSameOrigin(new URL(url).origin, to)) {
-    throw violation("foreignEndpoint", `messages are to go to ${to.protocol}//${to.host}, or in a way of their own`);
+    throw violation("foreignEndpoint", `the endpoint event has a URL of another origin: ${to.protocol}//${to.host}`);
   }
   return to.href;
 }
@@ -129,7 +129,7 @@ class Connection implements HttpSseConnection {
 
   async send({ id, text }: Pick<PreparedRequest, "id" | "text">, options: RequestOptions = {}): Promise<McpReply> {
     if (this.#closeFault) throw new McpFault({ ...this.#closeFault.fault, sent: "no" }, this.#closeFault);
-    if (this.#pending.has(id)) throw new Error(`two requests with the id ${id} wait at once`);
+    if (this.#pending.has(id)) throw new Error(`two pending requests have the id ${id}`);
     // Registered before the post, because the answer may arrive before the post itself is answered.
     const lifecycle = new ExchangeLifecycle(
       this.#endpoint.clock,

@@ -75,7 +75,7 @@ export class ResponseMatcher {
     if (message.kind !== "response") return true;
     if (message.id === undefined || message.id === null) this.responseWithoutId ??= message;
     if (message === this.responseWithoutId || !isResponseTo(message, this.#id)) return false;
-    if (this.isComplete) throw violation("answeredTwice", "the request is answered twice");
+    if (this.isComplete) throw violation("answeredTwice", "the request has two responses");
     this.isComplete = true;
     return true;
   }

@@ -63,7 +63,7 @@ export function parseServerMessages(text: string): readonly Message[] | Unreadab
     const message = parseServerMessage(text);
     return message.kind === "unreadable" ? message : [message];
   }
-  if (batch.length === 0) return unreadable("notJsonRpc", "an empty batch");
+  if (batch.length === 0) return unreadable("notJsonRpc", "the batch is empty");
   const messages: Message[] = [];
   for (const element of batch) {
     const message = parseServerMessage(element);
@@ -75,13 +75,13 @@ export function parseServerMessages(text: string): readonly Message[] | Unreadab
 
 export function parseServerMessage(text: string): Message | UnreadableMessage {
   const list = objectMembers(text, MAX_MEMBERS);
-  if (list === undefined) return unreadable("invalidJson", "not a JSON object, or none that is a message");
+  if (list === undefined) return unreadable("invalidJson", "the message is not a valid JSON object");
   const members = new Map(list.map((member) => [member.name, valueText(member)]));
   // Parsers differ in which duplicate they take: the message that was checked could differ from the one that is read.
-  if (members.size < list.length) return unreadable("notJsonRpc", "a member stands there twice");
+  if (members.size < list.length) return unreadable("notJsonRpc", "the message has a field twice");
   if (members.get("jsonrpc") !== '"2.0"') return unreadable("notJsonRpc", 'jsonrpc is not "2.0"');
   const id = idOf(members);
-  if (id === undefined) return unreadable("notJsonRpc", "the id is no string or number");
+  if (id === undefined) return unreadable("notJsonRpc", "the id is not a string or number");
   return members.get("method") === undefined ? parseResponse(text, members, id) : parseCall(text, members, id);
 }
 
@@ -106,13 +106,13 @@ function parseCall(
   [id]: readonly [MessageId | null | undefined],
 ): RequestMessage | NotificationMessage | UnreadableMessage {
   const method: unknown = JSON.parse(members.get("method") ?? "");
-  if (typeof method !== "string") return unreadable("notJsonRpc", "the method is no string");
+  if (typeof method !== "string") return unreadable("notJsonRpc", "the method is not a string");
   if (members.get("result") !== undefined || members.get("error") !== undefined) {
-    return unreadable("notJsonRpc", "a method and an answer in one");
+    return unreadable("notJsonRpc", "the message has both a method and a result or error");
   }
   const params = members.get("params");
   if (id === undefined) return { kind: "notification", text, method, params, value: createLazyParser(text) };
-  if (id === null) return unreadable("notJsonRpc", "a request with the id null");
+  if (id === null) return unreadable("notJsonRpc", "the id of the request is null");
   return { kind: "request", text, id, method, params, value: createLazyParser(text) };
 }
 
@@ -124,9 +124,9 @@ function parseResponse(
   const result = members.get("result");
   const error = members.get("error");
   if ((result === undefined) === (error === undefined)) {
-    return unreadable("notJsonRpc", "a message is a method, a result or an error");
+    return unreadable("notJsonRpc", "the response must have either a result or an error");
   }
-  if (!(result ?? error)?.startsWith("{")) return unreadable("notJsonRpc", "a result or error is no object");
+  if (!(result ?? error)?.startsWith("{")) return unreadable("notJsonRpc", "the result or error is not an object");
   return { kind: "response", text, id, result, error, value: createLazyParser(text) };
 }
 

@@ -129,7 +129,7 @@ export async function requestResult2026(
     if (onQuestion === undefined || !isInputRequired(result)) return result;
     round = await answerQuestions(result, onQuestion, options.signal);
   }
-  throw violation("tooManyRounds", `the server asked back more than ${MAX_ROUNDS} times`);
+  throw violation("tooManyRounds", `the server asked for input more than ${MAX_ROUNDS} times`);
 }
 
 const INPUT_REQUIRED_MEMBERS: ReadonlySet<string> = new Set(["resultType", "inputRequests", "requestState"]);
@@ -137,7 +137,7 @@ const INPUT_REQUIRED_MEMBERS: ReadonlySet<string> = new Set(["resultType", "inpu
 /** A later reader must find the same values, so none of these members may occur twice. */
 function isInputRequired({ result }: ResultMessage): boolean {
   const members = getMembers(INPUT_REQUIRED_MEMBERS, result);
-  if (members === undefined) throw violation("notJsonRpc", "a member of the result stands there twice");
+  if (members === undefined) throw violation("notJsonRpc", "the result has a field twice");
   const type = members.get("resultType");
   return type !== undefined && JSON.parse(type) === "input_required";
 }
@@ -154,7 +154,7 @@ async function answerQuestions(
     const responses = new Map<string, JsonObject>();
     const questions = Object.entries(isObject(inputRequests) ? inputRequests : {});
     if (questions.length > MAX_QUESTIONS_AT_ONCE) {
-      throw violation("tooManyQuestions", `the server asks ${questions.length} things at once`);
+      throw violation("tooManyQuestions", `the server asked ${questions.length} questions at once`);
     }
     for (const [name, inputRequest] of questions) {
       if (!isObject(inputRequest) || typeof inputRequest.method !== "string") continue;

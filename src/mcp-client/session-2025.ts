@@ -35,7 +35,7 @@ export function createSession2025(hello: JsonObject, result: JsonObject, headers
 /** The session id in the response headers, or undefined. Throws if the id is malformed. */
 export function parseSessionIdHeader(headers: Headers): string | undefined {
   const id = headers.get("mcp-session-id") || undefined;
-  if (id !== undefined && !SESSION_ID.test(id)) throw violation("badSessionId", "the session id is no visible ASCII");
+  if (id !== undefined && !SESSION_ID.test(id)) throw violation("badSessionId", "the session id is not visible ASCII");
   return id;
 }
 

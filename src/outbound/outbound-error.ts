@@ -4,20 +4,20 @@
 import { UserError } from "../protocol/user-error.ts";
 
 const RULES = {
-  url: "it is no absolute URL",
-  scheme: "only https: leaves this Worker",
-  credentials: "a URL must not hold a user name or a password",
-  port: "of the ports below 1024 only 443 is open",
-  name: "this name is not one of the public internet",
-  address: "this address is not on the public internet",
-  resolution: "this name could not be looked up",
-  upgrade: "WebSockets do not pass",
+  url: "the URL must be absolute, such as https://example.com/",
+  scheme: "the URL must begin with https:, unless OUTBOUND_ALLOW lists http:// and the host",
+  credentials: "the URL must not contain a user name or password",
+  port: "the port must be 443 or at least 1024, unless OUTBOUND_ALLOW lists the host",
+  name: "the host name is not public, and OUTBOUND_ALLOW does not list it",
+  address: "the address is not public, and OUTBOUND_ALLOW does not list the host",
+  resolution: "the host name has no address, or the DNS resolver did not answer",
+  upgrade: "WebSockets are not supported",
   redirects: "too many redirects",
-  body: "a redirect asks for the body again, which was a stream",
-  connections: "too many requests are under way",
-  over: "the call has ended",
-  size: "the answer is too large",
-  time: "no answer came in time",
+  body: "the redirect needs the request body again, but a stream can be sent only once",
+  connections: "too many requests are open: read or cancel their responses first",
+  over: "the call has ended: await the request before the handler returns",
+  size: "the response is too large",
+  time: "the server did not answer in time",
 } as const;
 
 export type OutboundErrorCode = keyof typeof RULES;

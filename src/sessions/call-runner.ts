@@ -216,7 +216,7 @@ export class CallRunner implements ClientRequester {
       const result = await withRetries<QuestionBatchResult>(async () =>
         this.#host.sessionObject().ask(batch, this.#host.expires),
       );
-      if (result.state === "full") throw new UserError("this session has too many calls that wait for their client");
+      if (result.state === "full") throw new UserError("this session has too many calls that wait for an answer");
       if (result.state === "stale") break;
       if (first) this.#markStored();
       const answers = this.#answersIn(result.known, digests);

@@ -59,7 +59,7 @@ function sessionLimitError(
   { maxPerOwner, maxPerTenant }: SessionOwnership,
 ): AppError {
   const most = name === "sessions" ? maxPerOwner : maxPerTenant;
-  const message = `Too many requests: ${name} allows ${most} sessions that must be remembered; end some with DELETE`;
+  const message = `Too many requests: ${name} allows ${most} stored sessions; end some with DELETE`;
   return new AppError("limited", { message, retryAfter: LIMIT_RETRY_S, exceeded: { name, most } });
 }
 

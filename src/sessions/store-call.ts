@@ -108,9 +108,9 @@ export async function storeCall(caller: SessionCaller, running: SessionCall): Pr
   return started ? key : undefined;
 }
 
-const LOST_MESSAGE = "Internal error: the call could not be run to its end";
+const LOST_MESSAGE = "Internal error: the call could not be completed";
 const LOST_ONCE_MESSAGE =
-  "Internal error: the run of this call was lost, and it may not be run twice; whether it was done is not known";
+  "Internal error: the call was interrupted and is not run again; it may have taken effect, check before you call again";
 
 async function describeCall(
   caller: SessionCaller,

@@ -54,11 +54,13 @@ export class DeadlineWatcher {
     this.#deadlines.delete(deadline);
   }
 
-  /** Rejects if `work` takes longer than `milliseconds`, which is at most `MAX_DEADLINE_MS`. */
-  withTimeout<T>(work: Promise<T>, milliseconds: number, context: WaitUntilContext): Promise<T> {
+  /**
+   * Rejects if `work` takes longer than `milliseconds`, which is at most `MAX_DEADLINE_MS`. The error names `callee`.
+   */
+  withTimeout<T>(work: Promise<T>, milliseconds: number, context: WaitUntilContext, callee: string): Promise<T> {
     return new Promise((resolve, reject) => {
       const now = Date.now();
-      const onTimeout = () => reject(new Error(`it gave no answer within ${milliseconds} ms`));
+      const onTimeout = () => reject(new Error(`${callee} gave no answer within ${milliseconds} ms`));
       const deadline = { due: now + milliseconds, onTimeout };
       this.add(deadline, now, context);
       const endWith =

@@ -38,7 +38,7 @@ export const OTHER_RELEASE = "of another release";
 
 /** Message where storage has no schema marker, or an unknown one. The code is not at fault, so no stack is logged. */
 export const UNRELEASED =
-  "This storage was made by an unreleased version of tenantry, which this one does not read: delete it, or go back to that version";
+  "This storage was made by an unreleased version of tenantry, and this version cannot read it: delete the storage, or use the version that made it (tenantry/docs/operations.md)";
 
 /**
  * A deployed Worker logs one line of JSON, in which log tools find each part of the context. In development the error
@@ -65,5 +65,6 @@ function textOf({ tenant, method = "", name = "", requestId }: ErrorContext): st
 function lineOf(error: unknown, context: ErrorContext, at: string): string {
   const { stack, cause } = Object(error) as { readonly stack?: string; readonly cause?: unknown };
   const causeMember = cause instanceof Error ? { cause: cause.stack } : {};
-  return JSON.stringify({ message: `${at}: ${String(error)}`, ...context, stack, ...causeMember });
+  const message = at === "" ? String(error) : `${at}: ${String(error)}`;
+  return JSON.stringify({ message, ...context, stack, ...causeMember });
 }

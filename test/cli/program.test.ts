@@ -206,10 +206,14 @@ test.each([
 test("a Worker that lacks a binding is quoted", async () => {
   const { admin, cli } = await commandLine();
   const headers = { "content-type": "text/plain; charset=utf-8" };
-  admin.intercept = () => ({ status: 500, body: Buffer.from("wrangler's configuration binds no BODIES\n"), headers });
+  admin.intercept = () => ({
+    status: 500,
+    body: Buffer.from("wrangler's configuration has no KV binding BODIES\n"),
+    headers,
+  });
   const { exit, stderr } = await cli.run(["key", "create", "acme", "--name", "first"]);
   expect(exit).not.toBe(0);
-  expect(stderr).toContain("answered 500: wrangler's configuration binds no BODIES");
+  expect(stderr).toContain("answered 500: wrangler's configuration has no KV binding BODIES");
 });
 
 test("the URL of an endpoint in place of the server's is told apart", async () => {

@@ -366,7 +366,7 @@ describe("a call that a tenant does not allow", () => {
   });
 
   it("does not begin in a Worker that lacks a binding", () => {
-    expect(() => mcp.tenant({ ...env, BODIES: undefined } as never, "coded")).toThrow("binds no BODIES");
+    expect(() => mcp.tenant({ ...env, BODIES: undefined } as never, "coded")).toThrow("no KV binding BODIES");
   });
 });
 

@@ -63,8 +63,8 @@ describe("createWorker", () => {
     ],
     ["a tenant that cannot be one", { tenants: { Acme: {} } }, 'tenant id "Acme"'],
     ["a path that is none", { path: "ai" }, 'path "ai"'],
-    ["a path that is served below it", { path: "/mcp" }, 'path "/mcp": is served below it'],
-    ["a path in one", { path: "/admin/ai/" }, 'path "/admin/ai/": is served below it'],
+    ["a path that is served below it", { path: "/mcp" }, 'path "/mcp": is reserved'],
+    ["a path in one", { path: "/admin/ai/" }, 'path "/admin/ai/": is reserved'],
     [
       "a limit by a near name",
       { limits: { toolCall: 5 } as never },
@@ -287,7 +287,7 @@ describe("createWorker", () => {
 
 describe("a missing entry of wrangler.toml", () => {
   it("is named: the KV namespace", () => {
-    expect(missingBinding({})).toContain("binds no BODIES");
+    expect(missingBinding({})).toContain("no KV binding BODIES");
     expect(missingBinding({ BODIES: {} })).toBeUndefined();
   });
 
@@ -298,12 +298,14 @@ describe("a missing entry of wrangler.toml", () => {
 
   it.each(OBJECT_CLASSES)("is named: the class %s", (name) => {
     // What the Worker exports and no migration names has no objects.
-    expect(missingObjectClass({ [name]: {} })).toContain(`names no ${name} in new_sqlite_classes`);
+    expect(missingObjectClass({ [name]: {} })).toContain(
+      `new_sqlite_classes in wrangler's configuration does not list ${name}:`,
+    );
     expect(missingObjectClass({})).toBeUndefined();
   });
 
   it("is named: all classes at once", () => {
-    expect(missingObjectClass({ TenantObject: {}, HubObject: {} })).toMatch(/names no \w+, \w+ in new_sqlite_classes/);
+    expect(missingObjectClass({ TenantObject: {}, HubObject: {} })).toMatch(/does not list \w+, \w+/);
   });
 
   it.each(ENTRYPOINTS)("is named: an export, %s", (name) => {
@@ -311,7 +313,7 @@ describe("a missing entry of wrangler.toml", () => {
     const sentence = `does not export ${name}: write export * from "tenantry/objects" in the file that main names`;
     expect(missingExport({ exports: exported })).toContain(sentence);
     expect(missingExport({ exports: { ...exported, [name]: {} } })).toBeUndefined();
-    expect(missingExport({})).toContain("compatibility_date has to be");
+    expect(missingExport({})).toContain("compatibility_date must be");
   });
 });
 
@@ -328,9 +330,13 @@ describe("createWorker", () => {
     ["a function that is none", { authenticate: "me" }, "authenticate must be a function"],
     ["a list of arounds", { around: [] }, "around must be a function"],
     ["tools by name", { tools: { quote } }, "tools must be a list"],
-    ["what no function here defined", { tools: [quote, { name: "b", handler: () => "" }] }, "tools: 1 is none"],
-    ["a tool among resources", { resources: [quote] }, "resources: 0 is none"],
-    ["a feature that was not called", { features: [admin] }, "features: 0 is none: what define... gives, or admin()"],
+    ["what no function here defined", { tools: [quote, { name: "b", handler: () => "" }] }, "tools[1] must be a tool"],
+    ["a tool among resources", { resources: [quote] }, "resources[0] must be a resource"],
+    [
+      "a feature that was not called",
+      { features: [admin] },
+      "features[0] must be a feature: pass the result of a call",
+    ],
     ["a feature that is no list", { features: admin() }, "features must be a list"],
     ["a list of tenants", { tenants: ["acme"] }, "tenants must be an object"],
     ["a hook that is no function", { hooks: { onError: "log" } }, "hooks: onError must be a function"],

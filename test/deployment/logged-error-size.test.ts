@@ -1,7 +1,8 @@
 // What is kept of an error is small before it is handed on, says no credential, and is there whatever was thrown.
 
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { toErrorRecord } from "../../src/endpoint/telemetry/record-errors.ts";
+import { logError } from "../../src/telemetry/error-line.ts";
 
 const PLACE = { tenant: "acme", requestId: "id" };
 const TOKEN = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl";
@@ -34,4 +35,19 @@ test.each([
     message: expect.any(String),
     stack: expect.any(String),
   });
+});
+
+test.each([
+  [{}, "Error: no token"],
+  [{ tenant: "acme", method: "POST" }, "acme: POST: Error: no token"],
+])("the line of a deployed Worker for %o begins with %s", (context, message) => {
+  const logged = vi.spyOn(console, "error").mockImplementation(() => {});
+  vi.stubEnv("NODE_ENV", "production");
+  try {
+    logError(new Error("no token"), context);
+    expect(JSON.parse(String(logged.mock.calls[0]?.[0]))).toMatchObject({ message });
+  } finally {
+    vi.unstubAllEnvs();
+    logged.mockRestore();
+  }
 });

@@ -7,8 +7,8 @@ import { expect, it } from "vitest";
 import { createWorker, type Env } from "../../src/tenantry.ts";
 
 const ctx = createExecutionContext();
-const WANTS = "fetch wants (request, env, ctx): in Hono c.req.raw, c.env, c.executionCtx";
-const READ = "the app read the request's body before it: who needs it reads request.clone()";
+const WANTS = "fetch needs three arguments: request, env, ctx. In Hono, write fetch(c.req.raw, c.env, c.executionCtx)";
+const READ = "your app has already read the request body: read request.clone() instead";
 
 function requestOf(): Request {
   const headers = { "content-type": "application/json" };

@@ -26,7 +26,7 @@ it("the registry finds the first Worker with a feature, whichever was made last"
 });
 
 it("the registry says what to do where no Worker was made", () => {
-  const says = "was made: call createWorker() while the file that wrangler's main names is evaluated, not in a handler";
+  const says = "was created: call createWorker() at the top level of the file that main names, not in a handler";
   expect(() => getWorker("")).toThrow(`no Worker ${says}`);
   expect(() => requireFeature("webhooks")).toThrow(`no Worker with webhooks() ${says}`);
 });

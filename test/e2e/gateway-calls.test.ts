@@ -154,7 +154,7 @@ describe("an upstream that cannot be reached", () => {
       expect(callsAt(up)).toBe(5);
       const { error } = await client.request("tools/call", GO);
       expect(error).toMatchObject({ code: -32000, data: { server: "up", fault: "unreachable" } });
-      expect(error?.message).toMatch(/^Failed to connect to server: it is tried again in [1-5] s$/);
+      expect(error?.message).toMatch(/^Failed to connect to server: try again in [1-5] s$/);
       expect(retryAfterIn(error)).toBeGreaterThan(0);
       expect(callsAt(up)).toBe(5);
     },
@@ -186,7 +186,7 @@ describe("an upstream that answers", () => {
     const first = await client.request("tools/call", GO);
     expect(first.error?.data).toMatchObject({ server: "up", fault: "status", retryAfter: 60 });
     const second = await client.request("tools/call", GO);
-    expect(second.error?.message).toMatch(/it is tried again in \d+ s$/);
+    expect(second.error?.message).toMatch(/try again in \d+ s$/);
     expect(second.error?.data).toMatchObject({ server: "up", fault: "unreachable" });
     expect(retryAfterIn(second.error)).toBeGreaterThan(50);
     expect(callsAt(up)).toBe(1);

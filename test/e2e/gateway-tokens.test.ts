@@ -144,20 +144,28 @@ describe("a token endpoint that", () => {
     [
       "refuses",
       { status: 401, body: { error: "invalid_client", error_description: `not ${SECRET}` } },
-      "it has no access token: the token endpoint answered 401 (invalid_client)",
+      "the gateway got no access token: the token endpoint answered 401 (invalid_client)",
     ],
     [
       "is out of order",
       { status: 503, body: { error_description: `not ${SECRET}` } },
-      "it has no access token: the token endpoint answered 503",
+      "the gateway got no access token: the token endpoint answered 503",
     ],
     [
       "gives one that is no bearer",
       { body: { access_token: "abc", token_type: "DPoP" } },
-      "it has no access token: the token endpoint gave none",
+      "the gateway got no access token: the token endpoint answered 200 without a usable token",
     ],
-    ["gives no token", { body: { ok: true } }, "it has no access token: the token endpoint gave none"],
-    ["sends us elsewhere", { status: 307, body: {} }, "it has no access token: the token endpoint gave none"],
+    [
+      "gives no token",
+      { body: { ok: true } },
+      "the gateway got no access token: the token endpoint answered 200 without a usable token",
+    ],
+    [
+      "sends us elsewhere",
+      { status: 307, body: {} },
+      "the gateway got no access token: the token endpoint answered 307 without a usable token",
+    ],
   ] as const)("%s is named with its code alone, in lists and in calls", async (_what, answer, why) => {
     const tokens = await startTokenEndpoint();
     tokens.answer = () => answer;
@@ -177,7 +185,7 @@ describe("a token endpoint that", () => {
     const up = await plain({ go: () => textResult("done") });
     const tenant = await gatewayTenant(origin, admin, { up: { url: up.url, auth: authAt(tokens) } }, WITH_SECRET);
     const client = await tenant.client();
-    const why = "up: it has no access token: the token endpoint answered 400 (invalid_scope)";
+    const why = "up: the gateway got no access token: the token endpoint answered 400 (invalid_scope)";
     for (let time = 0; time < 3; time += 1) {
       const { error } = await client.request("tools/call", GO);
       expect(error).toMatchObject({ code: -32000, message: why, data: { server: "up", fault: "token" } });

@@ -66,8 +66,8 @@ describe("a Worker that is developed", () => {
   });
 
   test.each([
-    ["PlatformObject", "names no PlatformObject in new_sqlite_classes"],
-    ["BODIES", "binds no BODIES"],
+    ["PlatformObject", "does not list PlatformObject"],
+    ["BODIES", "no KV binding BODIES"],
   ])("says that its configuration forgets %s", async (forgotten, says) => {
     const { origin } = await started("development", { missingBindings: [forgotten] });
     const { message } = await answered(origin, "2025-11-25", 1);
@@ -89,14 +89,14 @@ describe("a Worker that is developed", () => {
 
 describe("a deployment", () => {
   test("without the KV namespace does not start", async () => {
-    await expect(started("production", { missingBindings: ["BODIES"] })).rejects.toThrow("binds no BODIES");
+    await expect(started("production", { missingBindings: ["BODIES"] })).rejects.toThrow("no KV binding BODIES");
   });
 
   test("without a class says so in its log at the first request, and to clients that it is not complete", async () => {
     const worker = await started("production", { missingBindings: ["HubObject"] });
     const { message } = await answered(worker.origin, "2025-11-25", 1);
     expect(message.error?.message).toContain("this deployment is not complete");
-    await expect.poll(() => worker.log()).toContain("names no HubObject in new_sqlite_classes");
+    await expect.poll(() => worker.log()).toContain("does not list HubObject");
   });
 
   test("without a mistake serves", async () => {

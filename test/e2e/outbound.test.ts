@@ -106,7 +106,8 @@ test("a name that stands for an address that is not public is refused without th
   for (let time = 0; time < 3; time += 1) {
     expect(await fetched({ url: "https://rebinds.example.com/" })).toEqual({
       rule: "address",
-      message: "outbound request refused (address): this address is not on the public internet",
+      message:
+        "outbound request refused (address): the address is not public, and OUTBOUND_ALLOW does not list the host",
     });
   }
   expect(lookups.toSorted()).toEqual(["rebinds.example.com 1", "rebinds.example.com 28"]);

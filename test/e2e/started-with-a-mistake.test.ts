@@ -69,7 +69,7 @@ test("npm start says the mistake once, above the banner, and serves when it is c
 });
 
 test.each([
-  ["[admin]", "createWorker: features: 0 is none: what define... gives, or admin() with its ()"],
+  ["[admin]", "createWorker: features[0] must be a feature: pass the result of a call, such as admin()"],
   ["[admin()], tenant: 1", 'did you mean "tenants"?'],
 ])("a Worker with features: %s comes up and answers with the mistake", async (features, says) => {
   await write("z.iso.date()", undefined, features);

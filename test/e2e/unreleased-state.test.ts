@@ -14,7 +14,7 @@ import { ADMIN_TOKEN, startAlone, type Alone } from "./two-releases.ts";
 
 const ARCHIVE = join(import.meta.dirname, "../fixtures/state-e207355.tar.gz");
 const KEY = "tnt_NjeR8M358d_hoEeQWgJjVJOIreV48SOo12RtWHZ42pe42Z01a";
-const SENTENCE = "This storage was made by an unreleased version of tenantry, which this one does not read";
+const SENTENCE = "This storage was made by an unreleased version of tenantry, and this version cannot read it";
 
 let storage: string;
 let server: Alone;

@@ -138,7 +138,7 @@ it("an upstream whose catalog cannot be used is named as such", PATIENT, async (
   const { ask, text, write, shown } = await scene();
   await write(catalogSection("a"), text.replace('"quarantined"', '"left"'));
   expect(await shown()).toBe("unread");
-  expect(await ask("tools/list")).toContain("what was read of it cannot be used");
+  expect(await ask("tools/list")).toContain("the stored catalog cannot be used");
 });
 
 it("an upstream is served whatever is stored as its refresh error", PATIENT, async () => {

@@ -103,7 +103,7 @@ describe.each(["2025", "2026"] as const)("an upstream of era %s", (era) => {
     const id = await tenantWith({ sums: { url, era } });
     expect(await toolsOf(id, era)).toEqual({
       names: [],
-      missing: [{ source: "sums", why: "it has not been read yet" }],
+      missing: [{ source: "sums", why: "the upstream has not been read yet" }],
     });
     arrival.resolve();
     await expect
@@ -178,7 +178,7 @@ describe("an upstream that an operator", () => {
       return new Promise<Response>(() => {});
     });
     await rewrite(tenant, { sums: { url: silent, timeoutMs: 1000 } });
-    const before = { names: [], missing: [{ source: "sums", why: "it has not been read yet" }] };
+    const before = { names: [], missing: [{ source: "sums", why: "the upstream has not been read yet" }] };
     await expect.poll(() => toolsOf(tenant.id), { timeout: 10_000 }).toEqual(before);
     await expect.poll(() => requestCount).toBeGreaterThan(0);
   });
@@ -217,7 +217,7 @@ describe("a URI that two upstreams list", () => {
     };
     await expect.poll(async () => (await uris()).uris, { timeout: 10_000 }).toEqual([both]);
     await rewrite(tenant, { alpha: { url: second }, zeta: { url: first } });
-    const why = `1 definition is left out: ${both}: zeta listed it first`;
+    const why = `1 definition is left out: ${both}: zeta listed this URI first`;
     await expect
       .poll(uris, { timeout: 10_000 })
       .toEqual({ uris: ["file:///mine", both], missing: [{ source: "alpha", why }] });

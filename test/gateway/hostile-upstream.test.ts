@@ -191,7 +191,7 @@ describe("a failure of the tenant's object while an upstream is read", () => {
     });
     const message = { jsonrpc: "2.0", id: 1, method: "tools/list" };
     const list = async () => (await sendTo(ours, tenant.id, { message })).text();
-    await vi.waitFor(async () => expect(await list()).toContain("it could not be read"), { timeout: 4000 });
+    await vi.waitFor(async () => expect(await list()).toContain("an internal error occurred"), { timeout: 4000 });
     expect(await list()).not.toContain("disk");
     expect(notifications.map(String).join()).toContain("disk 7");
   });

@@ -122,7 +122,9 @@ describe("the catalog of an upstream", () => {
     const catalog = await read(link);
     expect(catalog.texts.tools).toHaveLength(1000);
     expect(requests).toHaveLength(5);
-    expect(describeGaps(catalog)).toBe("it lists more than 1000 definitions; the first 1000 are here");
+    expect(describeGaps(catalog)).toBe(
+      "the server lists more than 1000 definitions; only the first 1000 are listed here",
+    );
     expect(causesOfGaps(catalog)).toEqual([{ code: "too-much" }]);
     expect(causesOfGaps({ ...catalog, waiting: 3 })).toEqual([{ code: "too-much" }, { code: "waiting" }]);
   });
@@ -161,7 +163,9 @@ describe("the catalog of an upstream", () => {
     const { link } = upstream({ "tools/list": pagesOf(100) });
     const catalog = await read(link, { definitions: 1000, bytes: 1000, pages: 10 });
     expect(catalog.texts.tools.join().length).toBeLessThanOrEqual(1000);
-    expect(describeGaps(catalog)).toMatch(/^it lists more than 1000 bytes; the first \d+ are here$/);
+    expect(describeGaps(catalog)).toMatch(
+      /^the server lists more than 1000 bytes; only the first \d+ are listed here$/,
+    );
   });
 
   it.each([
@@ -172,7 +176,7 @@ describe("the catalog of an upstream", () => {
     const answer: Answer = ({ cursor = 0 }) => ({ tools: bad, nextCursor: String(Number(cursor) + 1) });
     const { link, requests } = upstream({ "tools/list": answer });
     const caps = { definitions: 10, bytes: 2000, pages: 200 };
-    expect(describeGaps(await read(link, caps))).toMatch(/^it lists more than it is read to/);
+    expect(describeGaps(await read(link, caps))).toMatch(/^the server lists too many invalid definitions/);
     expect(requests.length).toBeLessThan(8);
   });
 
@@ -188,11 +192,11 @@ describe("the catalog of an upstream", () => {
   });
 
   it.each<[string, Answer, RegExp]>([
-    ["repeats itself", () => ({ tools: [], nextCursor: "again" }), /comes back to a page/],
+    ["repeats itself", () => ({ tools: [], nextCursor: "again" }), /repeats a cursor/],
     [
       "names a page at length",
       () => ({ tools: [], nextCursor: "x".repeat(20_000) }),
-      /a page with more than 16384 char/,
+      /a cursor of more than 16384 char/,
     ],
     ["never ends", ({ cursor }) => ({ tools: [], nextCursor: `${String(cursor)}x` }), /more than 200 pages/],
   ])("ends where a cursor %s, and says so", async (_how, answer, why) => {
@@ -207,7 +211,9 @@ describe("the catalog of an upstream", () => {
     const [two, three, four] = [of(), of(), of()];
     const short = await read(two.link, limitsWithTotalPages(2));
     expect(names(short.texts.tools)).toHaveLength(500);
-    expect(describeGaps(short)).toBe("it lists more than 2 pages, the most that are read; the first 500 are here");
+    expect(describeGaps(short)).toBe(
+      "the server lists more than 2 pages, the limit in gateway({ pages }); only the first 500 are listed here",
+    );
     expect(two.requests).toEqual(["tools/list", "tools/list"]);
     const withoutPrompts = await read(three.link, limitsWithTotalPages(3));
     expect(names(withoutPrompts.texts.tools)).toHaveLength(700);
@@ -220,21 +226,21 @@ describe("the catalog of an upstream", () => {
 
   it.each<[string, object, RegExp]>([
     ["no name", { inputSchema: { type: "object" } }, /without a name: has no name/],
-    ["no schema", { name: "bad" }, /bad: inputSchema is no schema of type object/],
-    ["a schema of another type", tool("bad", { inputSchema: { type: "string" } }), /no schema of type object/],
+    ["no schema", { name: "bad" }, /bad: inputSchema must be a schema of type object/],
+    ["a schema of another type", tool("bad", { inputSchema: { type: "string" } }), /must be a schema of type object/],
     [
       "a schema with a type that is none",
       tool("bad", { inputSchema: { type: "object", properties: { n: { type: "int" } } } }),
       /inputSchema\.properties\.n\.type: must be one of/,
     ],
-    ["a title that is no text", tool("bad", { title: 1 }), /bad: title is not what it must be/],
-    ["annotations that are a list", tool("bad", { annotations: [] }), /annotations is not/],
+    ["a title that is no text", tool("bad", { title: 1 }), /bad: the value of title is invalid/],
+    ["annotations that are a list", tool("bad", { annotations: [] }), /annotations is invalid/],
     [
       "a header on a number",
       tool("bad", { inputSchema: { type: "object", properties: { n: { type: "number", "x-mcp-header": "N" } } } }),
       /x-mcp-header needs/,
     ],
-    ["more than a definition may have", tool("bad", { description: "x".repeat(300_000) }), /is larger than/],
+    ["more than a definition may have", tool("bad", { description: "x".repeat(300_000) }), /is longer than/],
     ["the name of another", tool("good"), /good: is listed twice/],
   ])("leaves out a tool with %s, alone and with the reason", async (_what, bad, why) => {
     const { link } = upstream({ "tools/list": () => ({ tools: [tool("good"), bad, tool("better")] }) });
@@ -250,7 +256,7 @@ describe("the catalog of an upstream", () => {
     const { link } = upstream({ "tools/list": () => `{"tools":[${twice},${JSON.stringify(tool("good"))}]}` });
     const catalog = await read(link);
     expect(names(catalog.texts.tools)).toEqual(["good"]);
-    expect(describeGaps(catalog)).toMatch(/twice: says a member twice/);
+    expect(describeGaps(catalog)).toMatch(/twice: has a field twice/);
   });
 
   it("takes a pattern that only another language knows", async () => {

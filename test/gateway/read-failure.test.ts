@@ -24,7 +24,7 @@ it.each([
   ["ftp://files.example/", undefined],
   [undefined, undefined],
 ])("operators see a redirect to %s as %s", (location, told) => {
-  const detail = told === undefined ? undefined : `it leads to ${told}`;
+  const detail = told === undefined ? undefined : `the target is ${told}`;
   expect(operatorDetail(redirect(location), ["KEY-12345678", "e"])).toBe(detail);
 });
 
@@ -35,7 +35,7 @@ it("operators see the text of an HTTP error in one line", () => {
     reason: "the shelf\n fell",
     sent: "yes",
   };
-  expect(operatorDetail(fault, [])).toBe("it says: the shelf fell");
+  expect(operatorDetail(fault, [])).toBe("the server's message: the shelf fell");
   expect(operatorDetail({ ...fault, reason: undefined }, [])).toBeUndefined();
 });
 

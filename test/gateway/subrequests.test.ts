@@ -128,7 +128,9 @@ describe("reading an upstream", () => {
     ]);
     const text = await (await sendTo(worker, id, { message: LIST })).text();
     expect(text).toContain("up__tool_3");
-    expect(text).toContain("it lists more than 4 pages, the most that are read; the first 4 are here");
+    expect(text).toContain(
+      "the server lists more than 4 pages, the limit in gateway({ pages }); only the first 4 are listed here",
+    );
   });
 
   it("refuses a number of pages that is not a whole number from 1 on", () => {

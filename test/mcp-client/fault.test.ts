@@ -35,7 +35,7 @@ const FAULTS: readonly {
   {
     fault: { kind: "lost", stage: "body", code: undefined, sent: "yes" },
     passes: true,
-    says: "within the answer",
+    says: "during the answer",
   },
   {
     fault: { kind: "timeout", stage: "headers", afterMs: 5, sent: "perhaps" },
@@ -103,7 +103,7 @@ const FAULTS: readonly {
   {
     fault: { kind: "refused", http: http(200), error: error(-32020, ""), sent: "yes" },
     passes: false,
-    says: "refused without a word (-32020)",
+    says: "error without a message (-32020)",
   },
   {
     fault: { kind: "refused", http: http(401), error: error(-32600), sent: "yes" },

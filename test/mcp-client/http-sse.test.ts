@@ -267,7 +267,7 @@ test("two requests cannot wait under one id", async () => {
   const { connection, server } = await connected(accept);
   const first = faultOf(messagesOf(connection.send(ping(1))));
   await server.next("ping");
-  await expect(connection.send(ping(1))).rejects.toThrow("two requests with the id 1");
+  await expect(connection.send(ping(1))).rejects.toThrow("two pending requests have the id 1");
   connection.close();
   await first;
 });

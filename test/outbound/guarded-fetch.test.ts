@@ -196,7 +196,9 @@ describe("a first request", () => {
   it("says the rule, and never what a name stands for", async () => {
     const { guardedFetch } = guardedFetchTo({});
     const error = await guardedFetch.fetch("https://rebinds.example.com/").catch(String);
-    expect(error).toBe("OutboundError: outbound request refused (address): this address is not on the public internet");
+    expect(error).toBe(
+      "OutboundError: outbound request refused (address): the address is not public, and OUTBOUND_ALLOW does not list the host",
+    );
   });
 
   it("is refused where it is for a WebSocket", async () => {

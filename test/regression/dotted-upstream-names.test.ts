@@ -293,9 +293,9 @@ describe("the command line", () => {
     expect(exit).toBe(1);
     expect(stderr).toContain("names: clients refuse 2 definitions of it");
     expect(stdout).toMatch(
-      /^either +anyOf at the top of inputSchema: Claude refuses all tools for one such +the server/m,
+      /^either +anyOf at the top of inputSchema: Claude refuses all tools of a server with such a tool +the server/m,
     );
-    expect(stdout).toMatch(/^text +tools +inputSchema is no schema of type object$/m);
+    expect(stdout).toMatch(/^text +tools +inputSchema must be a schema of type object$/m);
     expect(stdout).not.toContain("a.b");
   });
 });

@@ -44,7 +44,7 @@ describe.each(ERAS)("to a client of era $era", ({ era, revision }) => {
         code: era === "2026" ? -32603 : -32000,
         data: { server: "up", fault: "resultType" },
       });
-      expect(error?.message).toContain("up: a result of type");
+      expect(error?.message).toContain("up: the result has the type");
       expect(text).not.toContain("TASK-1");
     },
   );
@@ -95,7 +95,7 @@ test("a result without a type is complete to the official client, and one of ano
   onTestFinished(() => client.close());
   expect(await client.callTool(GO)).toMatchObject({ content: CONTENT });
   result = { resultType: "task", taskId: "TASK-1" };
-  await expect(client.callTool(GO)).rejects.toThrow("up: a result of type");
+  await expect(client.callTool(GO)).rejects.toThrow("up: the result has the type");
 });
 
 describe("questions of an upstream", () => {
@@ -154,7 +154,10 @@ describe("questions of an upstream", () => {
     const { call } = await answering(asking({ one: form }));
     const { result, error } = await call({ revision: "2025-11-25", capabilities: { elicitation: {} } });
     expect(result).toEqual({});
-    expect(error).toMatchObject({ code: -32000, message: "up asks what this client cannot be asked" });
+    expect(error).toMatchObject({
+      code: -32000,
+      message: "up asks a question that only a client of 2026-07-28 can answer",
+    });
   });
 });
 

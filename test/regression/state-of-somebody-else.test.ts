@@ -85,5 +85,5 @@ test("what a client of era 2025 sends in these members does not reach the upstre
   const { caller } = await tenantWith(await asking());
   const call = await caller("2025-11-25");
   const { error } = await call({ ...GO, requestState: "STATE-of-A", inputResponses: ANSWERED });
-  expect(error?.message).toContain("asks what this client cannot be asked");
+  expect(error?.message).toContain("asks a question that only a client of 2026-07-28 can answer");
 });

@@ -19,7 +19,7 @@ const CONTENT: NonNullable<Shown["content"]> = {
   way: "2026",
   revision: "2026-07-28",
   counts: { tools: 12, prompts: 1, resources: 2, resourceTemplates: 0 },
-  quarantined: [{ kind: "tools", name: "bad", why: "inputSchema is no schema" }],
+  quarantined: [{ kind: "tools", name: "bad", why: "inputSchema must be a schema" }],
   unnamed: 3,
   flagged: [{ kind: "tools", name: "telling", flags: ["instruction"] }],
   capped: null,

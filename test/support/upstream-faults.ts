@@ -79,7 +79,7 @@ export const LISTING: readonly Row[] = [
   {
     what: "sends us elsewhere",
     script: (exchange) => exchange.refuse(307, { location: "http://169.254.169.254/" }),
-    why: /sends us on to another URL/,
+    why: /redirects to another URL/,
   },
   {
     what: "answers with JSON that is no JSON-RPC",
@@ -99,7 +99,7 @@ export const LISTING: readonly Row[] = [
   {
     what: "breaks its stream in the middle",
     script: at("tools/list", (exchange) => exchange.stream().raw('data: {"jsonrpc":"2.0","id"').drop()),
-    why: /lost within|unanswered|without a response|resumed/,
+    why: /lost during|unanswered|without a response|resumed/,
   },
   {
     what: "refuses to list",
@@ -124,7 +124,7 @@ export const LISTING: readonly Row[] = [
   {
     what: "has a cursor that never ends",
     script: at("tools/list", (exchange) => exchange.result({ tools: [tool("go")], nextCursor: "again" })),
-    why: /comes back to a page/,
+    why: /repeats a cursor/,
     listed: ["faulty__go"],
   },
   {
@@ -133,7 +133,7 @@ export const LISTING: readonly Row[] = [
       const { cursor = 0 } = (exchange.message["params"] ?? {}) as Json;
       exchange.result({ tools: cursor === 0 ? [tool("go")] : [], nextCursor: String(Number(cursor) + 1) });
     }),
-    why: /^its list of tools has more than 200 pages$/,
+    why: /^the list of tools has more than 200 pages$/,
     listed: ["faulty__go"],
   },
   {
@@ -141,13 +141,13 @@ export const LISTING: readonly Row[] = [
     script: at("tools/list", (exchange) =>
       exchange.result({ tools: [tool("go"), { name: "bad", inputSchema: { type: "int" } }, tool("stop")] }),
     ),
-    why: /^1 definition is left out: bad: inputSchema is no schema of type object$/,
+    why: /^1 definition is left out: bad: inputSchema must be a schema of type object$/,
     listed: ["faulty__go", "faulty__stop"],
   },
   {
     what: "has 10,000 tools on 40 pages",
     script: manyTools,
-    why: /^it lists more than 1000 definitions; the first 1000 are here$/,
+    why: /^the server lists more than 1000 definitions; only the first 1000 are listed here$/,
     listed: Array.from({ length: 1000 }, (_, index) => `faulty__t${index}`),
   },
   {

@@ -23,7 +23,7 @@ describe("createWorker in Node", () => {
   it.each<[what: string, options: object, says: string]>([
     ["a mistyped option", { tols: [tool] }, "createWorker: tols is no member of it"],
     ["a tool that is there twice", { tools: [tool, tool] }, 'tool "look" is defined twice'],
-    ["a path that is none", { path: "ai" }, 'path "ai": begins with a slash'],
+    ["a path that is none", { path: "ai" }, 'path "ai": must begin with a slash'],
     ["a tenant's name that is none", { tenants: { Acme: {} } }, 'tenant id "Acme"'],
     ["a tool that nobody defines", { tools: [tool], tenants: { acme: { tools: ["lok"] } } }, 'did you mean "look"?'],
     ["config that lacks", { tools: [priced], tenants: { acme: {} } }, "config.price.perKg"],

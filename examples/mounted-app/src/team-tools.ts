@@ -12,7 +12,7 @@ export const whoami = defineTool({
 
 export const renameTeam = defineTool({
   name: "rename_team",
-  description: "Gives the team another name, once the person has said so.",
+  description: "Renames the team after the person has confirmed.",
   input: z.object({ name: z.string().min(1).max(80) }),
   visible: ({ principal }) => principal.claims["lead"] === true,
   handler: async ({ name }, ctx) => {

@@ -42,7 +42,7 @@ export const openTicket = defineTool({
 
 export const closeTicket = defineTool({
   name: "close_ticket",
-  description: "Closes a ticket, once the person has said so.",
+  description: "Closes a ticket after the person has confirmed.",
   annotations: { destructiveHint: true },
   input: z.object({ id: z.int() }),
   handler: async ({ id }, ctx) => {

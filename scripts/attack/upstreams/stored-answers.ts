@@ -96,7 +96,7 @@ export async function longCursors(target: Target, hostile: HostileUpstreams): Pr
   const tenant = await tenantWith(target, hostile, { url: hostile.at({ "tools/list": list }), timeoutMs: 30_000 });
   gaveWay.push(...(await neighbourFaults(target, tenant)));
   const { text } = await target.admin("GET", pathOf(tenant, "up"));
-  if (!text.includes("names a page with more than")) gaveWay.push(`it is shown as ${text.slice(0, 120)}`);
+  if (!text.includes("has a cursor of more than")) gaveWay.push(`it is shown as ${text.slice(0, 120)}`);
   if (pages > 4) gaveWay.push(`${pages} pages were read`);
   return rowOf("cursors of 4 MiB", "a list with no end", gaveWay, `${pages} were read, and it is said`);
 }

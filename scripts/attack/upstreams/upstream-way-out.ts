@@ -81,7 +81,7 @@ async function written(target: Target, peer: Peer): Promise<Row> {
 
 const FAULTS: Readonly<Record<string, RegExp>> = {
   url: /refused \((?:address|name)\)/,
-  "auth.tokenUrl": /^it has no access token: the token endpoint cannot be reached$/,
+  "auth.tokenUrl": /^the gateway got no access token: the token endpoint cannot be reached$/,
 };
 
 /** The resolver of the lab says that these are inside. */

@@ -55,7 +55,8 @@ async function truncateOutcome(
   const expiresAt = body
     ? await storeResult({ id, ...(await ownerOf(requestScope)), tool: name, body }, requestScope).catch(onStoreError)
     : null;
-  const location = expiresAt === null ? "could not be kept" : `is at ${uri} until ${new Date(expiresAt).toISOString()}`;
+  const location =
+    expiresAt === null ? "could not be stored" : `is at ${uri} until ${new Date(expiresAt).toISOString()}`;
   const text = `The result is longer than this profile allows: ${truncated.summary}. The rest ${location}.`;
   const link = { type: "resource_link", uri, name: `${String(wire.name)}: the rest`, size: body?.byteLength };
   const content = [...truncated.items, { type: "text", text }, ...(expiresAt === null ? [] : [link])];
@@ -74,9 +75,11 @@ async function storeLinked(
 ): Promise<ResourceLinkBlock> {
   const { name, ttl = RESULT_LIFETIME_MS } = options;
   if (!(ttl >= MIN_LIFETIME_MS && ttl <= MAX_LIFETIME_MS)) {
-    throw new RangeError(`ctx.link: ttl is a number of milliseconds from ${MIN_LIFETIME_MS} to ${MAX_LIFETIME_MS}`);
+    throw new RangeError(
+      `ctx.link: ttl must be a number of milliseconds from ${MIN_LIFETIME_MS} to ${MAX_LIFETIME_MS}, not ${ttl}`,
+    );
   }
-  if (typeof name !== "string") throw new TypeError("ctx.link: name is a string");
+  if (typeof name !== "string") throw new TypeError("ctx.link: name must be a string");
   const { call, requestScope } = linking;
   // A body that exceeds the limit of a response could never be read.
   const maxBytes = Math.min(MAX_RESULTS_PER_OWNER.bytes, requestScope.limits.resultBytes);

@@ -33,7 +33,7 @@ export function findBrokenBudgets({ profiles = {} }: TenantDocument): readonly F
       .filter((member) => !((resultBudget[member] ?? Infinity) >= MIN_BUDGET[member]))
       .map((member) => ({
         field: `profiles.${name}.resultBudget.${member}`,
-        rule: `is a number from ${MIN_BUDGET[member]} on`,
+        rule: `must be a number of at least ${MIN_BUDGET[member]}`,
       })),
   );
 }

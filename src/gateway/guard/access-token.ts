@@ -132,7 +132,7 @@ async function requestToken(grant: ClientGrant, options: TokenOptions, previous:
       if (usable !== cached) setCached(key, { ...usable, until: Math.min(until, usable.expiresAt) });
       return usable.token;
     }
-    const why = `it has no access token: ${error instanceof AccessTokenError ? error.message : "the token endpoint cannot be reached"}`;
+    const why = `the gateway got no access token: ${error instanceof AccessTokenError ? error.message : "the token endpoint cannot be reached"}`;
     setCached(key, { kind: "refused", why, until });
     throw new AccessTokenError(why);
   }
@@ -161,6 +161,6 @@ async function fetchToken(
 
 /** The server's own words may repeat the credentials, so only its error code is shown. */
 function describeRefusal(status: number, code: string | undefined): string {
-  if (status < 400) return "the token endpoint gave none";
+  if (status < 400) return `the token endpoint answered ${status} without a usable token`;
   return `the token endpoint answered ${status}${code === undefined ? "" : ` (${code})`}`;
 }

@@ -40,7 +40,7 @@ export class CircuitGate {
     if (until === undefined) return undefined;
     const retryAfter = secondsOf(until - now);
     const data = { server: id, fault: "unreachable", retryAfter };
-    return failure("unreachableServer", `Failed to connect to server: it is tried again in ${retryAfter} s`, data);
+    return failure("unreachableServer", `Failed to connect to server: try again in ${retryAfter} s`, data);
   }
 
   recordSuccess(): void {

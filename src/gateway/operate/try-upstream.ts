@@ -25,7 +25,7 @@ const MAX_REJECTED = 100;
 
 export async function tryUpstream(context: UpstreamContext, id: string, options: TryOptions): Promise<UpstreamTrial> {
   const upstream = context.document.upstreams?.[id];
-  if (!upstream) return { ms: 0, fault: "there is no such upstream", causes: [] };
+  if (!upstream) return { ms: 0, fault: `there is no upstream "${id}"`, causes: [] };
   const release = await acquireReadSlot(context.tenant);
   const startedAt = Date.now();
   try {
@@ -110,7 +110,10 @@ function findRejectedTools({ texts }: UpstreamCatalog) {
     const keywords = topLevelCombinators(inputSchema).join(", ");
     if (keywords === "") return [];
     return [
-      { name: String(name), why: `${keywords} at the top of inputSchema: Claude refuses all tools for one such` },
+      {
+        name: String(name),
+        why: `${keywords} at the top of inputSchema: Claude refuses all tools of a server with such a tool`,
+      },
     ];
   });
   return all.slice(0, MAX_REJECTED);

@@ -83,7 +83,7 @@ describe("explain", () => {
     });
     await expect.poll(() => toolsOf(id), { timeout: 10_000 }).toEqual(["sums__add"]);
     expect(await sourcesIn(id, "sums__bad")).toEqual([
-      "source sums: leaves it out: inputSchema is no schema of type object",
+      "source sums: leaves it out: inputSchema must be a schema of type object",
     ]);
     expect(await sourcesIn(id, "sums__worse")).toEqual([
       expect.stringMatching(/^source sums: leaves it out: inputSchema\./),
@@ -172,8 +172,8 @@ describe("explain", () => {
 
 describe("an upstream that redirects to another URL", () => {
   const LOCATION = "https://user:pass-word@elsewhere.example.com:8443/private?token=t0ken#part";
-  const TOLD = "the server sends us on to another URL (307)";
-  const LEADS = `${TOLD}; it leads to elsewhere.example.com:8443`;
+  const TOLD = "the server redirects to another URL (307)";
+  const LEADS = `${TOLD}; the target is elsewhere.example.com:8443`;
 
   it("is shown with the host to operators, and without it to callers", async () => {
     let isMoved = false;

@@ -25,7 +25,7 @@ describe("a server that refuses with an error in its answer", () => {
     [500, "the server answered 500 (-32003)"],
     [200, "the server refused to list (-32003)"],
   ])("is shown to operators with its answer of %i and its words", async (status, reason) => {
-    const shown = `${reason}; it says: words of the server`;
+    const shown = `${reason}; the server's message: words of the server`;
     const id = await newTenant();
     const url = upstreamAt(async (request) => {
       const { id: of } = await request.json<{ id: number }>();

@@ -99,7 +99,7 @@ describe("an upstream that is written", () => {
     ]);
     expect(rules(await write(id, "inner", { url: "https://10.0.0.1/mcp" }))).toEqual([
       422,
-      ["upstreams.inner.url", "leads to no public address"],
+      ["upstreams.inner.url", "must lead to a public host, or to a host in OUTBOUND_ALLOW"],
     ]);
     expect(rules(await write(id, "x", { url: "https://a.com", trust: 1 }))).toEqual([
       422,
@@ -244,7 +244,7 @@ describe("an upstream that an operator looks at", () => {
       era: "auto",
       headers: ["X-Team"],
       state: "unread",
-      why: "it has not been read yet",
+      why: "the upstream has not been read yet",
       causes: [{ code: "not-read-yet" }],
       content: null,
       lastRead: null,
@@ -486,7 +486,7 @@ describe("a definition that is left out", () => {
       { name: "bad", inputSchema: { type: "array" } },
     ];
     await write(id, "up", { url: listing(() => tools) });
-    const why = "inputSchema is no schema of type object";
+    const why = "inputSchema must be a schema of type object";
     expect((await refresh(id, "up")).upstream).toMatchObject({
       state: "degraded",
       content: { quarantined: [{ kind: "tools", name: "bad", why }] },

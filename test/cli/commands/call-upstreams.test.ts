@@ -44,7 +44,7 @@ test.each([
 
 test.each([
   { message: "Failed to connect to server", data: { server: "down", fault: "lost" } },
-  { message: "Failed to connect to server: it is tried again in 5 s", data: { server: "down", fault: "unreachable" } },
+  { message: "Failed to connect to server: try again in 5 s", data: { server: "down", fault: "unreachable" } },
   { message: "Request timed out", data: { server: "down", fault: "timeout", timeoutMs: 500 } },
   { message: "gone fishing", data: { server: "down", fault: "secret" } },
   { message: "down: the server answered 401 (text/plain)", data: { server: "down", fault: "status" } },

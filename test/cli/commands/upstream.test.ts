@@ -250,7 +250,7 @@ describe("list and show", () => {
     expect(stdout).toMatch(/^why +gone fishing$/m);
     expect(stdout).toMatch(/^what helps +check that the server runs, and see its log$/m);
     expect(stdout).toMatch(/^since +2026-11-21T10:00:00Z$/m);
-    expect(stdout).toMatch(/^bad +tools +inputSchema is no schema$/m);
+    expect(stdout).toMatch(/^bad +tools +inputSchema must be a schema$/m);
     expect(stdout).toContain("and 3 more");
     expect(stdout).toMatch(/^telling +tools +instruction$/m);
   });
@@ -271,7 +271,7 @@ describe("test", () => {
     const { exit, stdout, stderr } = await cli.run(["upstream", "test", "acme", "tracker"]);
     expect(exit).toBe(1);
     expect(stdout).toMatch(/^either +anyOf at the top +the server's operator mends it; .* tools\.deny$/m);
-    expect(stdout).toMatch(/^bad +tools +inputSchema is no schema$/m);
+    expect(stdout).toMatch(/^bad +tools +inputSchema must be a schema$/m);
     expect(stdout).toMatch(
       /^what helps +the server's operator must correct the definitions that tenantry upstream show lists$/m,
     );

@@ -72,7 +72,7 @@ const ALONE: readonly OddRow[] = [
   {
     id: "session-spaces",
     what: "an Mcp-Session-Id with spaces",
-    worse: "the session id is no visible ASCII",
+    worse: "the session id is not visible ASCII",
     isStateless: true,
     odd: at(["initialize"], (asked) => asked.json(asked.usual, { headers: { "mcp-session-id": "a b c" } })),
   },

@@ -90,7 +90,7 @@ const rows: readonly OddRow[] = [
     id: "twice-member",
     what: "every answer has its id twice",
     // A second reader might take the other one.
-    worse: "a member stands there twice",
+    worse: "the message has a field twice",
     odd: everywhere((asked, usual) => {
       const id = JSON.stringify(asked.id);
       asked.send(JSON.stringify(usual).replace("{", `{"id":${id},`));

@@ -265,7 +265,7 @@ describe("the rest of a result", () => {
       code: -32603,
       message: "Temporarily unavailable, try again",
     });
-    expect((await call(brief(), "wide")).result?.content?.at(-1)?.text).toMatch(/The rest could not be kept\.$/);
+    expect((await call(brief(), "wide")).result?.content?.at(-1)?.text).toMatch(/The rest could not be stored\.$/);
     share.release();
     expect((await read(brief(), uri)).result?.contents).toHaveLength(1);
   });
@@ -286,7 +286,7 @@ describe("the rest of a result", () => {
     expect(kept()).toBeGreaterThan(6);
     expect(kept()).toBeLessThan(13);
     expect(answers[0]?.result?.content).toHaveLength(2);
-    expect(answers.at(-1)?.result?.content?.at(-1)?.text).toMatch(/The rest could not be kept\.$/);
+    expect(answers.at(-1)?.result?.content?.at(-1)?.text).toMatch(/The rest could not be stored\.$/);
     const last = linkIn(answers[kept() - 1] ?? {});
     expect((await by(mallory, "resources/read", { uri: last })).error).toMatchObject({ code: -32603 });
     const hers = await by(ann, "tools/call", { name: "whole", arguments: {} });
@@ -315,7 +315,7 @@ describe("the rest of a result", () => {
       await sendTo(other, `${id}/brief`, { message, headers: { authorization } })
     ).json<Answer>();
     expect(result?.content?.[0]).toEqual(text(10, "a"));
-    expect(result?.content?.[1]?.text).toMatch(/1 of 2 items are here\. The rest could not be kept\.$/);
+    expect(result?.content?.[1]?.text).toMatch(/1 of 2 items are here\. The rest could not be stored\.$/);
     expect(result?.content).toHaveLength(2);
     expect(kept()).toBe(0);
   });

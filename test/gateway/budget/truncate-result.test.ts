@@ -117,8 +117,8 @@ describe("a budget", () => {
 
   it("has room for saying what was left out", () => {
     expect(findBrokenBudgets({ profiles: { p: { resultBudget: { bytes: 999, tokens: 249 } }, q: {} } })).toEqual([
-      { field: "profiles.p.resultBudget.bytes", rule: "is a number from 1000 on" },
-      { field: "profiles.p.resultBudget.tokens", rule: "is a number from 250 on" },
+      { field: "profiles.p.resultBudget.bytes", rule: "must be a number of at least 1000" },
+      { field: "profiles.p.resultBudget.tokens", rule: "must be a number of at least 250" },
     ]);
   });
 });

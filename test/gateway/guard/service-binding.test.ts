@@ -184,28 +184,28 @@ describe("a service in a document", () => {
     [
       "not granted",
       documentWith([]),
-      ["upstreams.lab.service: is not granted to this tenant: an operator writes it in serviceBindings"],
+      ["upstreams.lab.service: is not granted to this tenant: an operator must add it to serviceBindings"],
     ],
     [
       "not exposed",
       { serviceBindings: ["ELSE"], upstreams: { up: { service: "ELSE" } } },
-      ["upstreams.up.service: is no service that this Worker exposes"],
+      ["upstreams.up.service: is not in gateway({ serviceBindings }) of this Worker"],
     ],
     [
       "of every object",
       { serviceBindings: ["constructor"], upstreams: { up: { service: "constructor" } } },
-      ["upstreams.up.service: is no service that this Worker exposes"],
+      ["upstreams.up.service: is not in gateway({ serviceBindings }) of this Worker"],
     ],
     [
       "beside a URL",
       { serviceBindings: ["SELF"], upstreams: { up: { service: "SELF", url: "https://mcp.example.com/" } } },
-      ["upstreams.up.url: is not there beside a service"],
+      ["upstreams.up.url: is not allowed together with service"],
     ],
     ["neither", { upstreams: { up: {} } }, ["upstreams.up.url: must be a URL, such as https://mcp.example.com/mcp"]],
     [
       "a path without one",
       { upstreams: { up: { url: "https://mcp.example.com/", path: "/mcp" } } },
-      ["upstreams.up.path: is there for a service alone"],
+      ["upstreams.up.path: is allowed only together with service"],
     ],
   ])("%s", (_what, document, rules) => {
     expect(broken(document)).toEqual(rules);

@@ -115,7 +115,12 @@ describe("a resource that the tenant stores", { timeout: 40_000 }, () => {
     }
     resolve(undefined);
     await expect.poll(listed, SOON).toMatchObject({
-      why: [["taking", expect.stringContaining("2 definitions are left out: note://mine/1: the tenant stores it")]],
+      why: [
+        [
+          "taking",
+          expect.stringContaining("2 definitions are left out: note://mine/1: a stored resource has this URI"),
+        ],
+      ],
     });
     const { names } = await listed();
     expect(names).toHaveLength(new Set(names).size);
@@ -132,7 +137,7 @@ describe("a prefix in the document", { timeout: 40_000 }, () => {
     const both = ["file:///a/1", "file:///b/1"];
     const first = { url: upstreamWith("first", both) };
     const tenant = await tenantWith({ first, second: { url: upstreamWith("second", both), uris: ["file:///b/"] } });
-    const why = "1 definition is left out: file:///b/1: second has what begins with file:///b/";
+    const why = "1 definition is left out: file:///b/1: second has the prefix file:///b/";
     await expect.poll(tenant.listed, SOON).toMatchObject({
       why: [
         ["first", why],

@@ -278,7 +278,7 @@ describe("a provider", () => {
       "no JSON",
     ],
     ["answers half a token", () => new Response('{"access_token":"PROVIDER-WORDS'), "no JSON"],
-    ["answers 50 MB", () => new Response(endless()), "the answer is too large"],
+    ["answers 50 MB", () => new Response(endless()), "the response is too large"],
     ["leads to a private address", () => leadingTo("https://10.0.0.1/token"), "too many redirects"],
     ["does not let itself be connected to", () => Promise.reject(new TypeError("fetch failed")), "fetch failed"],
   ])("that %s at the code exchange is away, and its answer is shown nowhere", async (_what, instead, log) => {
@@ -306,7 +306,7 @@ describe("a provider", () => {
     const { signIn, provider, logged } = await setup();
     Object.assign(provider.metadata, { token_endpoint: "https://169.254.169.254/token" });
     expectOut(await signIn(), "cannot be reached", "temporarily_unavailable");
-    expect(String(logged)).toContain("not on the public internet");
+    expect(String(logged)).toContain("the address is not public");
   });
 
   it("that refuses the client is reported by its error code alone", async () => {
