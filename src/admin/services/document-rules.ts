@@ -116,7 +116,10 @@ function duplicateNameErrors(
       if (other === undefined) return [];
       const renamed = renamingOf(profile[kind], target)?.name === undefined ? other : target;
       return [
-        { field: `profiles.${name}.${kind}.rename.${renamed}.name`, rule: `"${listed}" is the name of another here` },
+        {
+          field: `profiles.${name}.${kind}.rename.${renamed}.name`,
+          rule: `another definition is already named "${listed}"`,
+        },
       ];
     });
   });

@@ -119,7 +119,7 @@ const argument = (name: string) => ({ name });
 
 describe("a document that breaks a rule", () => {
   it.each<[string, unknown, string, string]>([
-    ["has an unknown member deep inside", { tools: { add: { on: true } } }, "tools.add.on", "is not known here"],
+    ["has an unknown member deep inside", { tools: { add: { on: true } } }, "tools.add.on", "is not a known field"],
     ["has an origin with a path", { allowedOrigins: ["https://a.example/x"] }, "allowedOrigins.0", "an origin such as"],
     [
       "names an origin twice",
@@ -128,19 +128,19 @@ describe("a document that breaks a rule", () => {
       "twice",
     ],
     ["has a hostname in upper case", { hostnames: ["A.example"] }, "hostnames.0", "a lower-case host name with a dot"],
-    ["extends something twice", { extends: ["x", "x"] }, "extends", "must not name anything twice"],
+    ["extends something twice", { extends: ["x", "x"] }, "extends", "must not have an item twice"],
     ["extends what is not there", { extends: ["nothing"] }, "extends.0", "there is no base document nothing"],
     [
       "gives two tools one name",
       { profiles: { p: { tools: { rename: { add: { name: "greet" } } } } } },
       "profiles.p.tools.rename.add.name",
-      '"greet" is the name of another here',
+      'another definition is already named "greet"',
     ],
     [
       "renames two tools alike",
       { profiles: { p: { tools: { rename: { add: { name: "x" }, greet: { name: "x" } } } } } },
       "profiles.p.tools.rename.greet.name",
-      '"x" is the name of another here',
+      'another definition is already named "x"',
     ],
     [
       "has a prompt that uses what it does not take",
@@ -265,7 +265,7 @@ describe("base documents", () => {
     ["extends", { extends: ["lower"] }],
     ["hostnames", { hostnames: ["a.example"] }],
   ])("have no %s", async (field, json) => {
-    expect(rules(await put("bad", json))).toEqual([422, [field, "is not known here"]]);
+    expect(rules(await put("bad", json))).toEqual([422, [field, "is not a known field"]]);
     expect((await ask("GET", "/bases/bad")).status).toBe(404);
   });
 });
