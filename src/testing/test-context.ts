@@ -189,7 +189,7 @@ function createRequestScope(options: CaseOptions, { view, recorder, store }: Sco
 
 async function runTestFetch({ fetch }: CaseOptions, recorder: TestRecorder, request: Request): Promise<Response> {
   const what = `fetch ${request.method} ${request.url}`;
-  if (!fetch) throw new TypeError(`${what}: the test gives no fetch that answers it`);
+  if (!fetch) throw new TypeError(`${what}: the test has no option fetch that answers it`);
   recorder.addEffect(what);
   return fetch(request);
 }

@@ -48,7 +48,7 @@ Examples:
   tenantry tenant create playground --mode open
   tenantry tenant create acme -f tenant.yaml --jurisdiction eu
 
-Region and jurisdiction are decided here and stay. Everything else can change: see tenantry help apply.`,
+Region and jurisdiction can never change. For everything else, see tenantry help apply.`,
     );
   runCommand(create, terminal, createTenant);
 

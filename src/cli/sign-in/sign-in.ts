@@ -107,7 +107,7 @@ async function waitWithTimeout(
     return await waitForRedirect(timeoutSignal);
   } catch (error) {
     if (signal.aborted) throw new CliError(EXIT.interrupted, "interrupted", { cause: error });
-    const message = `nobody signed in within ${SIGN_IN_TIMEOUT_MS / 60_000} minutes: run tenantry login again`;
+    const message = `no sign-in within ${SIGN_IN_TIMEOUT_MS / 60_000} minutes: run tenantry login again`;
     throw new CliError(EXIT.notAuthorised, message, { cause: error });
   }
 }
@@ -115,12 +115,12 @@ async function waitWithTimeout(
 function rejectUnsafe(url: string, client: SignInClient, signIns: NonNullable<Config["signIns"]>): void {
   const { audience = "" } = client;
   if (url.startsWith("http:") && !isLoopback(url)) {
-    throw usageError(`${url}: what signs you in would travel unencrypted; use https://`);
+    throw usageError(`${url}: the token would be sent unencrypted; use https://`);
   }
   // Otherwise, a fake server could obtain a token for another server.
   const isUrl = /^https?:/.test(audience);
   if (isUrl && !(URL.canParse(audience) && new URL(audience).origin === new URL(url).origin)) {
-    throw signInRejected(`${url} asks for a token for ${audience}, which it is not`);
+    throw signInRejected(`${url} asks for a token for another server, ${audience}`);
   }
   const isSame = (other: SignInClient) => other.issuer === client.issuer && other.clientId === client.clientId;
   const saved = Object.hasOwn(signIns, url) ? signIns[url] : undefined;

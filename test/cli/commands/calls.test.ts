@@ -103,7 +103,7 @@ test("a tenant that records nothing is shown with how to make it record", async 
   admin.intercept = () => ({ body: Buffer.from(lines.map((one) => `${JSON.stringify(one)}\n`).join("")) });
   for (const command of ["show", "verify"]) {
     expect((await cli.run(["calls", command, "acme"])).stderr).toContain(
-      "a tenant chooses it by audit in its document",
+      "the field audit of the tenant's document turns them on",
     );
   }
 });

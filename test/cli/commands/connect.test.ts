@@ -11,7 +11,7 @@ test("connect says that an endpoint lets nobody in now, and prints what it takes
   const { cli } = await commandLine();
   const { exit, stdout, stderr } = await cli.run(["connect", endpoint.url, "--client", "cursor"]);
   expect([exit, stdout.includes(endpoint.url)]).toEqual([0, true]);
-  expect(stderr).toContain("refuses its callers now (403): Suspended: unpaid");
+  expect(stderr).toContain("refuses every caller at the moment (403): Suspended: unpaid");
 });
 
 test("connect says what a server says of an endpoint that is not there", async () => {

@@ -24,5 +24,5 @@ test("a test says whether it was taken, and fails where it was not", async () =>
   expect(taken.admin.requests.at(-1)).toBe("POST /admin/v1/tenants/acme/webhooks/ops/test");
   const refused = await serving({ delivered: false, status: 500, why: "it answered 500", milliseconds: 12 });
   const { exit, stderr } = await refused.cli.run(["webhook", "test", "acme", "ops"]);
-  expect([exit, stderr]).toEqual([1, expect.stringContaining("ops did not take it: it answered 500")]);
+  expect([exit, stderr]).toEqual([1, expect.stringContaining("ops did not accept it: it answered 500")]);
 });
