@@ -94,7 +94,8 @@ function checkCaseOptions(options: CaseOptions): void {
   const what = "tenantry/testing: options";
   assertKnownKeys(what, options, OPTIONS);
   const { era = "2026", client = {}, principal = {} } = options;
-  if (era !== "2025" && era !== "2026") throw new TypeError(`${what}: era is "2025" or "2026"`);
+  if (era !== "2025" && era !== "2026")
+    throw new TypeError(`${what}: era must be "2025" or "2026", not ${JSON.stringify(era)}`);
   assertKnownKeys(`${what}: client`, client, "name version capabilities");
   assertKnownKeys(`${what}: principal`, principal, "kind id subject email name groups scopes claims narrowing");
 }

@@ -241,7 +241,7 @@ describe.each(["2025", "2026"] as const)("in era %s", (era) => {
     [{ client: { title: "x" } }, "client: title is no member of it, only name, version, capabilities"],
     [{ client: "Desk" }, "client must be an object, it is a string"],
     [{ principal: { sub: "ann" } }, "principal: sub is no member of it"],
-    [{ era: "2024" }, 'era is "2025" or "2026"'],
+    [{ era: "2024" }, 'era must be "2025" or "2026", not "2024"'],
   ])("options that there are not are refused: %j", async (options, says) => {
     const tool = defineTool({ name: "t", handler: () => "" });
     await expect(async () => runTool(tool, {}, { era, ...options })).rejects.toThrow(`tenantry/testing: options`);

@@ -16,7 +16,7 @@ Help:
   tenantry help COMMAND          what it does, with examples
   tenantry help document         the fields of a tenant.yaml
   tenantry help configuration    the server and the token of a command
-  tenantry help what-is-noted    usage, recorded calls, errors, webhooks, backups
+  tenantry help records          usage, recorded calls, errors, webhooks, backups
   tenantry help local-clients    for programs that start their MCP servers
   tenantry help exit-codes       for scripts`;
 
@@ -134,7 +134,7 @@ A client shows errors in its log of the server's stderr. To see them yourself:
 
   echo '{"jsonrpc":"2.0","id":1,"method":"ping"}' | tenantry stdio acme --url https://mcp.example.com`,
 
-  "what-is-noted": `What a Worker records of its tenants, the feature that records it, and the page:
+  records: `What a Worker records of its tenants, the feature that records it, and the page:
 
   tenantry usage --tenant acme       how often tools were called: usage(), docs/usage.md
   tenantry calls show acme           who called which tool: callAudit() and audit in the document, docs/audit.md

@@ -152,7 +152,7 @@ function tenantText(tenant: TenantAnswer, suspensions: readonly Infer<typeof Sus
     ...suspensions.map(({ kind, name, note, since, onItsWay }) => {
       return [
         onItsWay ? "on its way" : "suspended",
-        `${kind === "tenant" ? "all of it" : `${kind} ${name}`} since ${formatTime(since)}: ${note}`,
+        `${kind === "tenant" ? "the whole tenant" : `${kind} ${name}`} since ${formatTime(since)}: ${note}`,
       ] as const;
     }),
   ]);

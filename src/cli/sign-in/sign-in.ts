@@ -72,10 +72,12 @@ export async function signIn(
     const browser = browserCommand(terminal.env);
     const print = (text: string) => void terminal.stderr.write(`${oneLine(text)}\n`);
     print(`Signing in to ${url} with ${client.issuer}`);
-    print(browser ? "If no browser opens, open this in one:" : "Open this in a browser on this machine:");
+    print(browser ? "If no browser opens, open this URL:" : "Open this URL in a browser on this machine:");
     print(codeRequest.url);
     if (!browser)
-      print(`In a browser elsewhere, first: ssh -L ${loopback.port}:127.0.0.1:${loopback.port} THIS-MACHINE`);
+      print(
+        `For a browser on another machine, first run there: ssh -L ${loopback.port}:127.0.0.1:${loopback.port} THIS-MACHINE`,
+      );
     if (browser) openBrowser(browser, codeRequest.url, terminal.env);
     const redirect = await waitWithTimeout(
       (signal) => loopback.waitForRedirect(codeRequest.state, signal),
@@ -134,7 +136,7 @@ function rejectUnsafe(url: string, client: SignInClient, signIns: NonNullable<Co
     (savedUrl) => savedUrl !== url && isSame(signIns[savedUrl] as SignInClient),
   );
   if (otherUrl !== undefined && !isUrl) {
-    const why = `${url} names the issuer and client of ${otherUrl}, which would take its token, too`;
+    const why = `${url} names the issuer and client of ${otherUrl}, which would accept its token, too`;
     throw signInRejected(`${why}: it needs a client of its own, or an audience that begins with ${url}`);
   }
 }

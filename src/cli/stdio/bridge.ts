@@ -125,7 +125,7 @@ export class Bridge {
   async #forward(message: LocalNotification | LocalResponse): Promise<void> {
     if (message.revision !== undefined) return this.#era2026.forward(message);
     if (!this.#era2025.isOpen && this.#speaks2026)
-      return this.#options.log(`${message.method || "a response"} is ignored`);
+      return this.#options.log(`${message.method || "a response"} is ignored, because no session is open`);
     try {
       await this.#era2025.forward(message);
     } finally {

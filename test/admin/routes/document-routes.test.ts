@@ -160,12 +160,17 @@ describe("a document that breaks a rule", () => {
       "prompts.p.arguments",
       "names must differ",
     ],
-    ["is too large", { prompts: many(say("x".repeat(100_000)), 10) }, "", "has at most 900000 bytes"],
+    [
+      "is too large",
+      { prompts: many(say("x".repeat(100_000)), 10) },
+      "",
+      "the document must have at most 900000 bytes",
+    ],
     [
       "has many empty lists",
       { settings: { lists: Array.from({ length: 20_000 }, () => []) } },
       "",
-      "has at most 20000 objects and lists",
+      "the document must have at most 20000 objects and lists",
     ],
   ])("that %s is refused with field and rule, and changes nothing", async (_what, json, field, rule) => {
     const id = await newTenant({ title: "as it was" });
@@ -283,7 +288,7 @@ describe("hostnames", () => {
     expect(await directoryOf(env, "two.example").lookupHostname("two.example")).toBe(second);
   });
 
-  const OWN = "is the Worker's own";
+  const OWN = "is a hostname of the Worker itself";
   it.each([
     ["the one that is asked at", new URL(ORIGIN).hostname, {}, OWN],
     ["the one that a proxy was asked at", "edge.example", { headers: { host: "Edge.example.:8443" } }, OWN],
@@ -315,7 +320,7 @@ describe("hostnames", () => {
     expect((await apply(id, { mode: "open" })).status).toBe(200);
     expect(rules(await apply(id, { mode: "open", hostnames: [hostname] }))).toEqual([
       422,
-      ["hostnames.0", `${hostname} is the Worker's own`],
+      ["hostnames.0", `${hostname} is a hostname of the Worker itself`],
     ]);
   });
 

@@ -210,14 +210,16 @@ describe("the browser", () => {
     await expect.poll(() => readFile(opened, "utf8").catch(() => "")).toContain("/authorize?");
     expect((await fetch(await readFile(opened, "utf8"))).status).toBe(200);
     const { exit, stderr } = await done;
-    expect([exit, stderr]).toEqual([0, expect.stringContaining("If no browser opens, open this in one:")]);
+    expect([exit, stderr]).toEqual([0, expect.stringContaining("If no browser opens, open this URL:")]);
   });
 
   test("is anybody's where none can be opened: the address is printed, and how to come there from elsewhere", async () => {
     const { exit, stderr } = await login([], { env: { SSH_CONNECTION: "x", DISPLAY: ":0" } });
     expect(exit).toBe(0);
-    expect(stderr).toContain("Open this in a browser on this machine:\n");
-    expect(stderr).toMatch(/In a browser elsewhere, first: ssh -L (\d+):127\.0\.0\.1:\1 THIS-MACHINE\n/);
+    expect(stderr).toContain("Open this URL in a browser on this machine:\n");
+    expect(stderr).toMatch(
+      /For a browser on another machine, first run there: ssh -L (\d+):127\.0\.0\.1:\1 THIS-MACHINE\n/,
+    );
   });
 
   test("that never comes back is waited for until somebody interrupts", async () => {
