@@ -61,7 +61,7 @@ hash were not rewritten.`,
 const fetchLines = async ({ api }: CommandContext, tenant: string, query: { after?: number; last?: number } = {}) =>
   jsonLines<Line>(await api.response("GET /tenants/{id}/calls", { params: { id: tenant }, query }));
 
-const NO_CALLS = "No recorded calls: the field audit of the tenant's document turns them on, docs/audit.md.";
+const NO_CALLS = "No recorded calls: the field audit of the tenant's document turns recording on, docs/audit.md.";
 
 async function showCalls(
   context: CommandContext,
@@ -153,6 +153,6 @@ function isLinkedTo(position: ChainPosition, { sequence, hash, entry }: Extract<
 function tamperedError(tenant: string, sequence: number): CliError {
   return new CliError(
     EXIT.refused,
-    `${tenant}: the recorded calls are not as they were written: at ${sequence} one was changed, or those before it are gone`,
+    `${tenant}: the recorded calls do not match their hashes: call ${sequence} was changed, or calls before it were removed`,
   );
 }

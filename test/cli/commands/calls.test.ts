@@ -90,7 +90,7 @@ test.each([
   ["a hash was changed", changed((lines) => Object.assign(lines[3] ?? {}, { hash: "c".repeat(64) }))],
 ])("%s: it is found", async (_what, lines) => {
   const { exit, stderr } = await (await serving(lines)).run(["calls", "verify", "acme"]);
-  expect([exit, stderr]).toEqual([1, expect.stringContaining("not as they were written")]);
+  expect([exit, stderr]).toEqual([1, expect.stringContaining("do not match their hashes")]);
 });
 
 test("a tenant that records nothing is shown with how to make it record", async () => {
@@ -103,7 +103,7 @@ test("a tenant that records nothing is shown with how to make it record", async 
   admin.intercept = () => ({ body: Buffer.from(lines.map((one) => `${JSON.stringify(one)}\n`).join("")) });
   for (const command of ["show", "verify"]) {
     expect((await cli.run(["calls", command, "acme"])).stderr).toContain(
-      "the field audit of the tenant's document turns them on",
+      "the field audit of the tenant's document turns recording on",
     );
   }
 });
