@@ -90,7 +90,7 @@ export async function confirm(context: CommandContext, question: string, yes: bo
 
 /** Takes the first `limit` items of a list that was requested with one more, and logs if there are more. */
 export function takeNewest<T>(context: CommandContext, items: readonly T[], limit: number): readonly T[] {
-  if (items.length > limit) context.log(`only the newest ${limit} are shown; --limit shows more`);
+  if (items.length > limit) context.log(`only the newest ${limit} shown; --limit shows more`);
   return items.slice(0, limit);
 }
 

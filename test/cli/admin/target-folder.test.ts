@@ -19,7 +19,7 @@ test.each(
     .concat(
       ["a\u001bb", "a\nb", "a\tb", "a\u202etxt", "a\u2066b", "\ud800"].map((path) => ({
         path,
-        why: "holds characters",
+        why: "contains characters",
       })),
       ["con", "Aux.txt", "nul.tar.gz", "COM1", "lpt9.x", "com\u00b9", "CONIN$", "prn .md", "a/nul"].map((path) => {
         return { path, why: "is a device" };

@@ -55,7 +55,7 @@ test("the newest calls are shown, the newest last, and it is said that there are
   const { stdout, stderr } = await cli.run(["calls", "show", "acme", "--limit", "2"]);
   expect(stdout).not.toContain("tool-3");
   expect(stdout.indexOf("tool-4")).toBeLessThan(stdout.indexOf("tool-5"));
-  expect(stderr).toBe("tenantry: the newest 2; --limit shows more\n");
+  expect(stderr).toBe("tenantry: only the newest 2 shown; --limit shows more\n");
   expect((await cli.run(["calls", "show", "acme", "--limit", "3"])).stderr).toBe("");
 });
 

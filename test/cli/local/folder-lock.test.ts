@@ -67,7 +67,7 @@ test("an empty lock file does not count", () => {
 
 test("a lock of an earlier release counts while its process runs", () => {
   leave(process.pid);
-  expect(() => lockFolder(folder, OPTIONS)).toThrow(`in use by process ${process.pid}; end that`);
+  expect(() => lockFolder(folder, OPTIONS)).toThrow(`in use by process ${process.pid}: stop that process`);
 });
 
 test("a folder stays locked while a process runs that shares it, though the first was killed", async () => {

@@ -98,7 +98,7 @@ describe("tenantry login", () => {
     const { exit, stderr } = await login();
     expect([exit, stderr]).toEqual([
       1,
-      `tenantry: ${admin.url} asks for a token for https://mcp.example.com/admin, which it is not; nothing was sent\n`,
+      `tenantry: ${admin.url} asks for a token for another server, https://mcp.example.com/admin; nothing was sent\n`,
     ]);
     expect(issuer.server.asked).toEqual([]);
   });
@@ -156,7 +156,7 @@ describe("what a browser brings is refused", () => {
     issuer.brings = brings;
     const { exit, stderr } = await login();
     expect(exit).not.toBe(0);
-    expect(stderr).toMatch(/(?:run tenantry login again|ask whoever runs it)\n$/);
+    expect(stderr).toMatch(/(?:run tenantry login again|ask its operator)\n$/);
     expect(stderr).toContain(why);
     await expect.poll(() => shown.join()).toContain(`You are not signed in to ${admin.url}: the terminal says why.`);
     await expect(stat(file)).rejects.toThrow("ENOENT");
