@@ -56,7 +56,7 @@ it("a Worker without ADMIN_TOKEN says how to set it, in the log once and in ever
     ]);
   }
   expect(logged.map((error) => (error as Error).message)).toEqual([
-    expect.stringMatching(/has no ADMIN_TOKEN.* in \.dev\.vars, and start wrangler dev again$/),
+    expect.stringMatching(/has no ADMIN_TOKEN.* into \.dev\.vars and start wrangler dev again$/),
   ]);
 });
 

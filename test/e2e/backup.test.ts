@@ -97,7 +97,7 @@ test("a restored tenant is what it was, and a revoked key comes back only where 
 
   const other = `${id}-2`;
   expect(await restore("--tenant", other)).toMatchObject({
-    stderr: expect.stringContaining(`open /mcp/${other}, too`),
+    stderr: expect.stringContaining(`now also work at /mcp/${other}`),
   });
   onTestFinished(async () => void (await elsewhere.ask("DELETE", `/tenants/${other}`)));
   await tools(there, other, key);

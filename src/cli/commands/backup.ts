@@ -112,7 +112,7 @@ async function restoreTenant(
     const secrets = id === tenant ? rows.secrets : [];
     if (secrets.length < rows.secrets.length) {
       context.warn(
-        `${formatCount(rows.secrets.length, "secret")} of ${tenant} are sealed for that name and cannot be used in ${id}: set them again`,
+        `${formatCount(rows.secrets.length, "secret")} of ${tenant} not restored, because secrets are sealed for the tenant's name: set them again`,
       );
     }
     const body = { ...rows, secrets } as unknown as AdminRequest<"PUT /tenants/{id}/backup">["body"];

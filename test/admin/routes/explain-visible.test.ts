@@ -83,7 +83,7 @@ describe("explain for a user of the app that mounts the Worker", () => {
   });
 
   it.each([
-    ["of another tenant", { tenant: "openly", id: "ann" }, "app: is a user of the tenant openly"],
+    ["of another tenant", { tenant: "openly", id: "ann" }, "app: this is a user of the tenant openly"],
     ["whose time is over", { id: "ann", expires: 1 }, "app: the user's session has expired"],
   ])("says why one %s is not let in", async (_who, about, why) => {
     expect(await ask(about, { kind: "tools", name: "all" })).toMatchObject({
