@@ -51,7 +51,7 @@ Examples:
   runCommand(list, terminal, listKeys);
 
   const rotate = withKeyOptions(key.command("rotate"))
-    .description("Replace a key; both work for a while. The holder of a key can replace it, too.")
+    .description("Replace a key. The old and the new key both work for a while. A customer needs only the old key.")
     .argument("<tenant>")
     .argument(
       "[key]",

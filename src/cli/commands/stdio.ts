@@ -29,7 +29,10 @@ export function addStdioCommand(program: Command, terminal: Terminal): void {
     )
     .option("--local", "start a server on this machine, as long as the client runs")
     .option("--state <folder>", "with --local: the folder of stored data (default: .tenantry in the project)")
-    .option("--project <folder>", "with --local: the Worker to run (default: the project here or above)")
+    .option(
+      "--project <folder>",
+      "with --local: the folder of the Worker (default: the nearest project, here or above)",
+    )
     .addHelpText(
       "after",
       `
