@@ -65,7 +65,7 @@ export function dropReason(fault: Fault): string {
 
 function faultMessage(fault: Fault, url: string): string {
   if (fault.kind === "refused") return rpcErrorText(fault.error);
-  if (fault.kind === "violation") return `${url} did not answer with MCP: ${fault.detail}`;
+  if (fault.kind === "violation") return `${url} sent an answer that is not MCP: ${fault.detail}`;
   if (fault.kind === "redirect") return `${url} redirects to ${fault.location ?? "nowhere"}`;
   if (fault.kind === "unresumable")
     return `the stream broke and cannot be resumed: ${faultMessage(fault.lastFault, url)}`;
