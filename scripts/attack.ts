@@ -28,8 +28,8 @@ SEED=N repeats what a run drew.`,
   { url: { type: "string" }, token: { type: "string" }, only: { type: "string", multiple: true } },
 );
 const attacks = ATTACKS.filter(({ name }) => values.only === undefined || values.only.includes(name));
-if (attacks.length === 0) optionError(`--only is one of: ${ATTACKS.map(({ name }) => name).join(", ")}`);
-if (values.url !== undefined && values.token === undefined) optionError("--url needs --token, an owner's");
+if (attacks.length === 0) optionError(`--only must be one of: ${ATTACKS.map(({ name }) => name).join(", ")}`);
+if (values.url !== undefined && values.token === undefined) optionError("--url needs --token, the token of an owner");
 
 const folder = await mkdtemp(join(tmpdir(), "tenantry-attack-"));
 const applications: Application[] = [];

@@ -27,9 +27,9 @@ Tries 53 builds of others' clients on a running \`npm start\` and prints a table
 const builds = allBuilds().filter(({ name }) => only === undefined || only.some((part) => name.includes(part)));
 if (builds.length === 0) {
   const names = allBuilds().map(({ name }) => name);
-  optionError(`--only is a part of one of: ${names.join(", ")}`);
+  optionError(`--only must be a part of one of: ${names.join(", ")}`);
 }
-if (write && only !== undefined) optionError("--write writes the page of all builds");
+if (write && only !== undefined) optionError("--write needs all builds: leave out --only");
 
 const begun = performance.now();
 const secondsSince = () => Math.round((performance.now() - begun) / 1000);

@@ -28,6 +28,6 @@ if (way === "put") {
   const isAskedAgain = ["publish", "stage"].includes(command) && event === "postpack";
   if (!isAskedAgain && existsSync(at(KEPT))) renameSync(at(KEPT), at(README));
 } else {
-  process.stderr.write("package-readme: put or back\n");
+  process.stderr.write("package-readme: the argument must be put or back\n");
   process.exitCode = 2;
 }

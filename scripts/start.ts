@@ -26,15 +26,15 @@ const READY_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 250;
 
 const OURS = ["port", "persist-to", "config", "env", "env-file"];
-const HELP = `npm start -- [--port N] [--persist-to FOLDER] [what wrangler dev takes]
+const HELP = `npm start -- [--port N] [--persist-to FOLDER] [options of wrangler dev]
 
 Serves the demo on this machine; asks nothing of the network.
 
   --port N              another port than ${DEFAULT_PORT}
-  --persist-to FOLDER   where it keeps what is stored, else ${STATE}
-  --config FILE         another wrangler.toml, without the demo
-  --env NAME            an environment of it
-  --env-file FILE       variables and secrets, in the place of those that are made
+  --persist-to FOLDER   the folder of stored data, else ${STATE}
+  --config FILE         another Wrangler configuration, without the demo
+  --env NAME            an environment of the configuration
+  --env-file FILE       variables and secrets, instead of generated ones
 
 npx wrangler dev --help lists the rest.`;
 
@@ -59,9 +59,9 @@ if (args.includes("--help") || args.includes("-h")) {
 const [first = ""] = args;
 if (/^\d+$/.test(first)) fail(`${first}: unexpected; options come after --: npm start -- --port ${first}`);
 const bare = Object.keys(given).find((name) => OURS.includes(name) && given[name] === true);
-if (bare !== undefined) fail(`--${bare}: its value is missing; npm start -- --help says what there is`);
+if (bare !== undefined) fail(`--${bare}: the value is missing; npm start -- --help lists the options`);
 const port = textOf("port") ?? DEFAULT_PORT;
-if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) fail(`--port ${port}: a port is a number up to 65535`);
+if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) fail(`--port ${port}: must be a number up to 65535`);
 const url = `http://localhost:${port}/mcp/demo`;
 
 const envFile = {
@@ -77,7 +77,7 @@ process.on("exit", () => {
 });
 
 // Looked at before wrangler is started, because afterwards the other server would answer in our place.
-if (await isTaken(Number(port))) fail(`Port ${port} is in use. Another one: npm start -- --port 9000`);
+if (await isTaken(Number(port))) fail(`Port ${port} is in use. Choose another one: npm start -- --port 9000`);
 
 const adminToken = await writeDevelopmentToken(".", port, true);
 const secretsKey = await loadOrCreateSecretsKey(".wrangler/development-secrets-key");
@@ -116,11 +116,11 @@ stopWithNpm();
 const { error: fault } = await untilStarted();
 if (fault !== undefined) {
   console.error(
-    `\n  This Worker cannot serve yet; until the mistake is corrected it answers every request with it:\n  ${fault}`,
+    `\n  This Worker cannot serve yet. Until you correct the mistake, it answers every request with:\n  ${fault}`,
   );
 }
 console.log(
-  `\n  MCP endpoint   ${url}\n  In a browser   the same address shows how to connect\n  Admin token    ${adminToken}\n  Command line   npm run -s tenantry -- help\n  Stop           Ctrl+C\n`,
+  `\n  MCP endpoint   ${url}\n  In a browser   the same URL shows how to connect\n  Admin token    ${adminToken}\n  Command line   npm run -s tenantry -- help\n  Stop           Ctrl+C\n`,
 );
 
 async function untilStarted(): Promise<ServerStatus> {

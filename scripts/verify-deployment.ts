@@ -11,7 +11,7 @@ const values = scriptOptions(
   `npx node scripts/verify-deployment.ts [--local] [--worker FILE] [--next FILE] [--config FILE] [--keep]
 
 Deploys the Worker to your Cloudflare account under a new name, twice with a migration between, rolls back, revokes a key,
-reads start-up time and the bill's counters, and deletes what it made. Minutes; 2 minutes with --local.
+reads start-up time and the bill's counters, and deletes everything that it created. Some minutes; 2 minutes with --local.
 
   --local         in workerd on this machine, without an account
   --worker FILE   the Worker, else src/worker.ts

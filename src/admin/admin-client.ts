@@ -152,7 +152,8 @@ export function adminClient(options: AdminClientOptions): AdminClient {
   const request = async (endpoint: string, adminRequest: UntypedRequest = {}): Promise<unknown> => {
     const answer = await response(endpoint, adminRequest);
     if (answer.status === 204) return undefined;
-    if (answer.status === 304) throw new AdminError(304, { title: "It has not changed: response() returns a 304" });
+    if (answer.status === 304)
+      throw new AdminError(304, { title: "Not changed: use response(), which returns the 304" });
     const json = parseJson(await answer.text());
     if (json === undefined)
       throw new AdminError(answer.status, notAdminApi(urlOf(base, endpoint, adminRequest), answer));
@@ -185,7 +186,7 @@ function baseOf(url: string): string {
 function urlOf(base: string, endpoint: string, { params = {}, query = {} }: UntypedRequest): string {
   const path = endpoint.slice(endpoint.indexOf("/")).replaceAll(/\{(\w+)\}/g, (_whole, name: string) => {
     const value = params[name] ?? "";
-    if (["", ".", ".."].includes(value)) throw new TypeError(`${name}: "${value}" names nothing`);
+    if (["", ".", ".."].includes(value)) throw new TypeError(`${name}: "${value}" is not a valid name`);
     return encodeURIComponent(value);
   });
   const search = new URLSearchParams();
@@ -256,10 +257,10 @@ function parseJson(text: string): object | undefined {
 
 /** Describes an answer of something else: another server, or a proxy that answers while the Worker is away. */
 function notAdminApi(url: string, { status, headers }: Response): AdminProblem {
-  if (status >= 500) return { title: `${url} answered ${status}, and not as the admin API does` };
+  if (status >= 500) return { title: `${url} answered ${status}, but not like the admin API` };
   const location = headers.get("location");
-  const redirectHint = location === null ? "" : `, and leads to ${location}`;
+  const redirectHint = location === null ? "" : ` and redirects to ${location}`;
   return {
-    title: `${url} answered ${status}${redirectHint}: no admin API is there. url is the Worker's own, without /mcp/TENANT`,
+    title: `${url} answered ${status}${redirectHint}: no admin API is there. url must be the Worker's URL, without /mcp/TENANT`,
   };
 }

@@ -14,7 +14,7 @@ const backupMembers = {
     object(
       // A key with any other id could not be revoked.
       {
-        id: textMatching(/^[0-9A-Za-z]{10}$/, "ten of 0-9, A-Z and a-z"),
+        id: textMatching(/^[0-9A-Za-z]{10}$/, "must be ten of 0-9, A-Z and a-z"),
         hash: z.string(),
         name: z.string(),
         created: Timestamp,

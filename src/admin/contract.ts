@@ -133,14 +133,14 @@ export const ApiKeyShape = object({
   created: Timestamp,
   expires: NullableTimestamp,
   lastUsed: NullableTimestamp.meta({
-    description: "Exact to the hour: when it was seen first within the hour in which it was used last.",
+    description: "The first use in the hour of the last use, so it is exact to the hour.",
   }),
   retires: NullableTimestamp,
 });
 
 export const CreatedKeyShape = object({
   ...ApiKeyShape.shape,
-  token: z.string().meta({ description: "Shown this once." }),
+  token: z.string().meta({ description: "Shown only once." }),
 });
 
 export const RotateKey = object({}, { overlapSeconds: integer(0, 2_592_000) });

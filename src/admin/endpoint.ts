@@ -62,7 +62,7 @@ export const TenantParams = object({ id: TenantId });
 /** Parameters that several endpoints share. */
 export const BooleanParam = z.boolean(typeError("1 or 0")).meta({ "x-rule": "1 or 0" });
 export const UnknownNamesParam = BooleanParam.meta({
-  description: "A name that matches nothing yet is taken, with a warning, in place of being refused.",
+  description: "With true, a name that matches nothing is a warning, not an error.",
 });
 const INTEGER_RULE = "must be a whole number";
 export const IntegerParam = (maximum: number, minimum = 0) =>

@@ -20,7 +20,7 @@ export function ifMatchOf(request: Request): readonly string[] | null {
 export function ifAbsentOf(request: Request): boolean {
   const tags = tagsOf(request, "if-none-match");
   if (tags === null) return false;
-  if (tags[0] !== "*") throw invalidFields(["If-None-Match", "only * is understood when writing"]);
+  if (tags[0] !== "*") throw invalidFields(["If-None-Match", "must be * for a write"]);
   return true;
 }
 
@@ -36,7 +36,7 @@ export function quoteEtag(tag: string | number): string {
 
 /** The error for a write whose condition does not hold. `current`: the tag that exists now; null: nothing does. */
 export function preconditionFailed(current: string | number | null): ProblemError {
-  const detail = current === null ? "There is nothing under this name" : `It is at ${quoteEtag(current)} now`;
+  const detail = current === null ? "It does not exist" : `The current ETag is ${quoteEtag(current)}`;
   return new ProblemError("precondition-failed", {
     detail,
     ...(current === null ? {} : { headers: { etag: quoteEtag(current) } }),
@@ -48,6 +48,6 @@ function tagsOf(request: Request, header: string): readonly string[] | null {
   if (text === undefined) return null;
   if (text === "*") return ["*"];
   if (!ETAG_LIST.test(text))
-    throw invalidFields([header === "if-match" ? "If-Match" : "If-None-Match", "* or quoted entity tags"]);
+    throw invalidFields([header === "if-match" ? "If-Match" : "If-None-Match", "must be * or quoted entity tags"]);
   return text.split(",").map((tag) => tag.trim());
 }

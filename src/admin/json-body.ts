@@ -24,10 +24,10 @@ export async function readJson(request: Request): Promise<unknown> {
     value = JSON.parse(text);
   } catch {
     // The parser's own message quotes the text around the mistake, which may be the value of a secret.
-    throw new ProblemError("bad-request", { detail: "The body is not JSON" });
+    throw new ProblemError("bad-request", { detail: "The body is not valid JSON" });
   }
   checkJsonText(text);
-  if (!isStorable(value)) throw invalidFields(["", "has a number that is too large, such as 1e400"]);
+  if (!isStorable(value)) throw invalidFields(["", "must not have a number as large as 1e400"]);
   return value;
 }
 
@@ -100,8 +100,8 @@ function addMemberName(path: OpenContainer[], token: string): void {
   checkWellFormed(path, token);
   const key = JSON.parse(token) as string;
   container.position = key;
-  if (key === "__proto__") throw invalidFields([pathOf(path), "is not a name that can be used"]);
-  if (container.keys.has(key)) throw invalidFields([pathOf(path), "is there twice"]);
+  if (key === "__proto__") throw invalidFields([pathOf(path), "is not allowed as a name"]);
+  if (container.keys.has(key)) throw invalidFields([pathOf(path), "appears twice"]);
   container.keys.add(key);
 }
 

@@ -28,7 +28,7 @@ export function describeRoutes(routes: readonly Route[], version: string, path =
     info: {
       title: "tenantry admin API",
       version,
-      description: "Tenants, and all that belongs to them. Every refusal is a problem document (RFC 9457).",
+      description: "Manages tenants and their data. Every error is a problem document (RFC 9457).",
     },
     servers: [{ url: path || "/" }],
     security: [{ token: [] }],
@@ -89,7 +89,7 @@ function operationOf(route: Route, writer: SchemaWriter): Json {
   return {
     operationId: `${method.toLowerCase()}${path.replaceAll(/[/{}]+(.)?/g, (_whole, letter: string | undefined) => letter?.toUpperCase() ?? "")}`,
     summary,
-    description: isForKeys ? "Authorization: Bearer, and the key itself." : `Roles: ${roles.join(", ")}.`,
+    description: isForKeys ? "Authorization: Bearer, followed by the key." : `Roles: ${roles.join(", ")}.`,
     tags: [path.startsWith("/tenants/{id}/") ? (path.split("/")[3] ?? "") : (path.split("/")[1] ?? "")],
     parameters: parametersOf(route, writer),
     ...(body === undefined ? {} : { requestBody: { required: body !== "stream", content: contentOf(body, writer) } }),

@@ -86,7 +86,7 @@ async function authenticateWithSignIn(
   const result = await signIn.resolveOperator(token, context);
   if (result.kind === "operator") return result.operator;
   if (result.kind === "refused") throw unauthorized(`The token is not accepted: ${result.why}`);
-  const message = "The authorization server of this token cannot be read right now";
+  const message = "The authorization server of this token cannot be reached at the moment";
   throw new AppError("busy", { message, retryAfter: 5 });
 }
 
@@ -114,7 +114,7 @@ function unauthorized(detail: string): ProblemError {
 /** Throws `forbidden` if the caller's role or tenants do not allow the route. */
 export function authorizeRoute(caller: OperatorCaller, route: Route, params: Readonly<Record<string, string>>): void {
   if (!route.roles.includes(caller.role)) {
-    throw new ProblemError("forbidden", { detail: `This takes one of the roles ${route.roles.join(", ")}` });
+    throw new ProblemError("forbidden", { detail: `Allowed roles: ${route.roles.join(", ")}` });
   }
   // The answer is the same whether the tenant exists or not: a tenant-admin must not learn which other tenants exist.
   if (caller.tenants !== null && params["id"] !== undefined && !caller.tenants.includes(params["id"])) {

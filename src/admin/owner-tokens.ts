@@ -32,12 +32,12 @@ function isRepeated(text: string): boolean {
 }
 
 export function weakTokenMessage({ variable }: OwnerToken, weakness: string): string {
-  return `The Worker's ${variable} is not accepted: ${weakness}. Make one with openssl rand -base64 32`;
+  return `The Worker's ${variable} is not accepted: ${weakness}. Create one with openssl rand -base64 32`;
 }
 
 const NO_OWNER_TOKEN =
-  "The Worker has no ADMIN_TOKEN. Set one of 32 random characters or more: npx wrangler secret put ADMIN_TOKEN, " +
-  "on your machine a line ADMIN_TOKEN=... in .dev.vars, and start wrangler dev again";
+  "The Worker has no ADMIN_TOKEN. Set one of 32 or more random characters: npx wrangler secret put ADMIN_TOKEN, " +
+  "or on your machine write ADMIN_TOKEN=... into .dev.vars and start wrangler dev again";
 
 /** The message for a caller who cannot sign in because the Worker has no owner token; undefined: it has one. */
 export function missingOwnerToken(env: AdminEnv): string | undefined {

@@ -12,21 +12,21 @@ import { isUnreleased, isTransientError } from "../tenants/cache/retry-if-idempo
 import { MAX_FIELD_RULES, type FieldRule } from "../tenants/document/tenant-document.ts";
 
 const PROBLEMS = {
-  "bad-request": { status: 400, title: "The request cannot be read" },
+  "bad-request": { status: 400, title: "The request is malformed" },
   unauthorized: { status: 401, title: "A valid token is needed" },
   forbidden: { status: 403, title: "Your role does not allow this" },
   "forbidden-origin": { status: 403, title: "Origin not allowed" },
-  "plain-http": { status: 403, title: "Use https: http shows a token to others" },
+  "plain-http": { status: 403, title: "Use https: http sends the token unencrypted" },
   "not-found": { status: 404, title: "Not found" },
   "method-not-allowed": { status: 405, title: "Method not allowed" },
-  "too-slow": { status: 408, title: "The body came too slowly" },
-  conflict: { status: 409, title: "This contradicts what is there" },
-  "precondition-failed": { status: 412, title: "It has changed meanwhile" },
+  "too-slow": { status: 408, title: "The body arrived too slowly" },
+  conflict: { status: 409, title: "Conflict with the current state" },
+  "precondition-failed": { status: 412, title: "The stored version has changed" },
   "too-large": { status: 413, title: "The body is too large" },
-  "unsupported-media-type": { status: 415, title: "This media type is not understood" },
-  "invalid-input": { status: 422, title: "The input breaks a rule" },
+  "unsupported-media-type": { status: 415, title: "Unsupported media type" },
+  "invalid-input": { status: 422, title: "Invalid input" },
   limited: { status: 429, title: "Too many attempts" },
-  internal: { status: 500, title: "Something failed here" },
+  internal: { status: 500, title: "Internal error" },
   busy: { status: 503, title: "Too busy, try again" },
 } as const satisfies Record<string, { status: number; title: string }>;
 
@@ -85,7 +85,7 @@ export class BodyRejected extends Error {
 /** The client disconnected in the middle, or announced a longer body. Neither is an error of the server. */
 export function throwBodyError(error: unknown): never {
   if (error instanceof BodyRejected) throw error.cause;
-  throw new ProblemError("bad-request", { detail: "The body breaks off before its end" });
+  throw new ProblemError("bad-request", { detail: "The body is incomplete" });
 }
 
 export function problemStatus(key: ProblemKey): number {

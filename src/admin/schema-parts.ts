@@ -61,7 +61,7 @@ export function list<I extends z.ZodType>(item: I, { max, min = 0, isDistinct, u
   const items = min > 0 ? z.array(item).min(min).max(max) : z.array(item).max(max);
   const nameOf = (value: unknown) => (isObject(value) && uniqueBy !== undefined ? value[uniqueBy] : value);
   if (isDistinct)
-    return bounded(withRule(items, mustDiffer(nameOf, "must not name anything twice")), { uniqueItems: true });
+    return bounded(withRule(items, mustDiffer(nameOf, "must not have an item twice")), { uniqueItems: true });
   if (uniqueBy === undefined) return bounded(items);
   return bounded(withRule(items, mustDiffer(nameOf, `${uniqueBy}s must differ`)), { "x-uniqueBy": uniqueBy });
 }
@@ -98,8 +98,9 @@ function bounded<S extends z.ZodType>(schema: S, meta: { readonly maxProperties?
   });
   const checkSize = (value: z.input<S>, { issues }: z.core.$RefinementCtx): z.input<S> => {
     const isLong = isObject(value) && Object.keys(value).length > max;
-    if (isLong) issues.push({ code: "custom", input: value, message: atMost(max, "member") });
-    else if (issueCount > MAX_ISSUES) issues.push({ code: "custom", input: value, message: "is not looked into" });
+    if (isLong) issues.push({ code: "custom", input: value, message: atMost(max, "field") });
+    else if (issueCount > MAX_ISSUES)
+      issues.push({ code: "custom", input: value, message: "is not checked, because there are too many errors" });
     return value;
   };
   return z.preprocess(checkSize, counted).meta(meta);

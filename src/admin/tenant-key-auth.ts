@@ -93,7 +93,7 @@ function rejectSuspendedKey(handle: TenantHandle, record: TenantRecord, key: Key
 
 function invalidKey(): ProblemError {
   return new ProblemError("unauthorized", {
-    detail: "The key is not known here, or has ended",
+    detail: "The key is unknown, expired or revoked",
     headers: { "www-authenticate": 'Bearer realm="tenantry admin", error="invalid_token"' },
   });
 }

@@ -2,14 +2,14 @@
 
 import type * as z from "zod";
 import { typeName } from "../handlers/json-schema.ts";
-import { nearestName } from "../protocol/did-you-mean.ts";
+import { suggestName } from "../protocol/did-you-mean.ts";
 import { atLeast, atMost, resetIssueCount } from "./schema-parts.ts";
 import { MAX_FIELD_RULES, type FieldRule } from "../tenants/document/tenant-document.ts";
 
 export type Validation<T> = { readonly value: T } | { readonly errors: readonly FieldRule[] };
 
 /**
- * The number of unknown names already compared with the known ones in this value. Each comparison takes time, and an
+ * The number of unknown texts already compared with the known ones in this value. Each comparison takes time, and an
  * answer shows few.
  */
 let comparisonCount = 0;
@@ -80,15 +80,20 @@ function typeOf({ expected, inst }: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidT
 function enumRule(value: unknown, values: readonly unknown[]): string {
   if (value === undefined) return "is required";
   const choices = `one of ${values.join(", ")}`;
-  return typeof value === "string" ? choices : `expected string, received ${typeName(value)}: ${choices}`;
+  if (typeof value !== "string") return `expected string, received ${typeName(value)}: ${choices}`;
+  return choices + suggestionText(value, values.map(String));
 }
 
-/** One line for each name. A name much longer than every known name is not compared. */
+/** One line for each name. */
 function unknownNameRules(names: readonly string[], validNames: readonly string[]): string {
-  const rules = names.slice(0, MAX_FIELD_RULES + 1).map((name) => {
-    comparisonCount += 1;
-    const suggestion = comparisonCount > MAX_FIELD_RULES + 1 ? undefined : nearestName(name, validNames);
-    return `is not known here${suggestion === undefined ? "" : `: did you mean ${suggestion}?`}`;
-  });
+  const rules = names
+    .slice(0, MAX_FIELD_RULES + 1)
+    .map((name) => `is not a known field${suggestionText(name, validNames)}`);
   return rules.join("\n");
+}
+
+function suggestionText(text: string, validTexts: readonly string[]): string {
+  comparisonCount += 1;
+  const suggestion = comparisonCount > MAX_FIELD_RULES + 1 ? undefined : suggestName(text, validTexts);
+  return suggestion === undefined ? "" : `: did you mean ${suggestion}?`;
 }

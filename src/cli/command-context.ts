@@ -82,14 +82,15 @@ async function createCommandContext(terminal: Terminal, globals: GlobalOptions):
 /** Asks before an irreversible action. Throws unless the answer is yes. */
 export async function confirm(context: CommandContext, question: string, yes: boolean | undefined): Promise<void> {
   if (yes === true) return;
-  if (!isInteractive(context.terminal)) throw usageError(`${question}: add --yes, nobody can be asked here`);
+  if (!isInteractive(context.terminal))
+    throw usageError(`${question}: add --yes, because there is no terminal to confirm at`);
   const answer = await ask(context.terminal, `${question}? [y/N] `);
   if (!/^y(?:es)?$/i.test(answer)) throw usageError("nothing was done");
 }
 
 /** Takes the first `limit` items of a list that was requested with one more, and logs if there are more. */
 export function takeNewest<T>(context: CommandContext, items: readonly T[], limit: number): readonly T[] {
-  if (items.length > limit) context.log(`the newest ${limit}; --limit shows more`);
+  if (items.length > limit) context.log(`only the newest ${limit} shown; --limit shows more`);
   return items.slice(0, limit);
 }
 

@@ -67,7 +67,7 @@ export function parseToken(text: string, source = "--token"): string {
 async function runningServerUrl(cwd: string): Promise<string> {
   const ports = await findRunningPorts(cwd);
   if (ports.length > 1 && !ports.includes(DEFAULT_PORT)) {
-    throw usageError(`npm start runs at the ports ${ports.join(" and ")}: say which, --url http://localhost:PORT`);
+    throw usageError(`npm start runs at the ports ${ports.join(" and ")}: choose one with --url http://localhost:PORT`);
   }
   const port = ports.length > 1 ? DEFAULT_PORT : (ports[0] ?? (await readWranglerPort(cwd)) ?? DEFAULT_PORT);
   return `http://localhost:${port}`;

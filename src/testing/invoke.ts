@@ -215,7 +215,9 @@ function answerQuestion({ options: { answers = {} }, recorder }: TestContext, qu
   if (answer === undefined) {
     const unused = Object.keys(answers).filter((one) => !recorder.questions.some((asked) => asked.name === one));
     const others = unused.length === 0 ? "" : `; not used: ${unused.map((one) => `"${one}"`).join(", ")}`;
-    throw new TypeError(`the handler asks "${name}", to which the test has no answer: add it to answers${others}`);
+    throw new TypeError(
+      `the handler asks "${name}", but the test has no answer to it: add one to the option answers${others}`,
+    );
   }
   const result = toClientResult(question, answer);
   const error = answerError(question as Question, result);

@@ -33,7 +33,7 @@ export function createMemoryStub(recorder: Pick<TestRecorder, "announcements" | 
   return {
     call: async (method, args) => {
       const implementation = methods[method];
-      if (!implementation) throw new TypeError(`tenantry/testing has no ${method}`);
+      if (!implementation) throw new TypeError(`tenantry/testing does not support ${method}`);
       return implementation(...(args as never[]));
     },
   };

@@ -11,7 +11,7 @@ import type { WorkerOptions } from "../app/create-worker.ts";
 import { defineTenants, type TenantDefinitionOf } from "../tenants/document/tenant-definition.ts";
 
 const NO_WORKERD =
-  "a Worker runs in workerd, and this is not: start it with wrangler dev, or run its tools, prompts and resources with tenantry/testing";
+  "a Worker runs only in workerd: start it with wrangler dev, or run its tools, prompts and resources with tenantry/testing";
 
 /** A stub of a feature with routes. The routes array lets `checkDeployment` treat tenants as creatable later. */
 export function createFeatureStub(name: string): () => { readonly name: string; readonly routes: readonly [] } {

@@ -94,7 +94,8 @@ function checkCaseOptions(options: CaseOptions): void {
   const what = "tenantry/testing: options";
   assertKnownKeys(what, options, OPTIONS);
   const { era = "2026", client = {}, principal = {} } = options;
-  if (era !== "2025" && era !== "2026") throw new TypeError(`${what}: era is "2025" or "2026"`);
+  if (era !== "2025" && era !== "2026")
+    throw new TypeError(`${what}: era must be "2025" or "2026", not ${JSON.stringify(era)}`);
   assertKnownKeys(`${what}: client`, client, "name version capabilities");
   assertKnownKeys(`${what}: principal`, principal, "kind id subject email name groups scopes claims narrowing");
 }
@@ -189,7 +190,7 @@ function createRequestScope(options: CaseOptions, { view, recorder, store }: Sco
 
 async function runTestFetch({ fetch }: CaseOptions, recorder: TestRecorder, request: Request): Promise<Response> {
   const what = `fetch ${request.method} ${request.url}`;
-  if (!fetch) throw new TypeError(`${what}: the test gives no fetch that answers it`);
+  if (!fetch) throw new TypeError(`${what}: the test has no option fetch that answers it`);
   recorder.addEffect(what);
   return fetch(request);
 }

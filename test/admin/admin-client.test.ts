@@ -68,7 +68,7 @@ describe("a refusal", () => {
     expect(error).toBeInstanceOf(AdminError);
     expect(error).toMatchObject({
       status: 422,
-      message: "The input breaks a rule; id: 1 to 40 of a-z, 0-9 and inner hyphens; title: at most 2000 characters",
+      message: "Invalid input; id: 1 to 40 of a-z, 0-9 and inner hyphens; title: at most 2000 characters",
       problem: { errors: [{ field: "id" }, { field: "title" }] },
     });
   });
@@ -76,12 +76,12 @@ describe("a refusal", () => {
   it.each([
     [404, {}, ""],
     [200, {}, ""],
-    [301, { location: "https://www.example.com/" }, ", and leads to https://www.example.com/"],
+    [301, { location: "https://www.example.com/" }, " and redirects to https://www.example.com/"],
   ])("of a server without the admin API, which answers %s, says so", async (status, headers, elsewhere) => {
     const other = adminClient({ url: ORIGIN, fetch: async () => new Response("<h1>Hello</h1>", { status, headers }) });
     const error = await other.request("GET /tenants").catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(AdminError);
-    const why = "no admin API is there. url is the Worker's own, without /mcp/TENANT";
+    const why = "no admin API is there. url must be the Worker's URL, without /mcp/TENANT";
     expect(error).toMatchObject({
       status,
       message: `${ORIGIN}/admin/v1/tenants answered ${status}${elsewhere}: ${why}`,
@@ -98,7 +98,7 @@ const refusal = async (client: ReturnType<typeof adminClient>) =>
 describe("an error that is not a problem document", () => {
   it.each([500, 502, 503, 520])("is no wrong address with status %s", async (status) => {
     const error = await refusal(answered("<h1>Bad gateway</h1>", { status }));
-    const message = `${ORIGIN}/mcp/acme/admin/v1/tenants answered ${status}, and not as the admin API does`;
+    const message = `${ORIGIN}/mcp/acme/admin/v1/tenants answered ${status}, but not like the admin API`;
     expect(error).toBeInstanceOf(AdminError);
     expect(error).toMatchObject({ status, message });
   });
@@ -128,7 +128,7 @@ it("the client returns a 304 for a request with if-none-match", async () => {
   const headers = { "if-none-match": etag };
   expect((await admin.response(route, { params, headers })).status).toBe(304);
   const thrown = admin.request(route, { params, headers });
-  await expect(thrown).rejects.toThrow("It has not changed: response() returns a 304");
+  await expect(thrown).rejects.toThrow("Not changed: use response(), which returns the 304");
 });
 
 it("the client ends a list whose cursor repeats", async () => {
@@ -160,7 +160,7 @@ it.each([undefined as never, "", "localhost:8362", "mcp.example.com", "https://m
 it("the client asks nothing for a parameter that is missing", async () => {
   const before = requests.length;
   const params = { id: undefined as never };
-  await expect(admin.request("DELETE /tenants/{id}", { params })).rejects.toThrow('id: "" names nothing');
+  await expect(admin.request("DELETE /tenants/{id}", { params })).rejects.toThrow('id: "" is not a valid name');
   expect(requests.slice(before)).toEqual([]);
 });
 
@@ -168,7 +168,7 @@ it("the client asks nothing for a parameter that would lead elsewhere", async ()
   const before = requests.length;
   const params = { id: await newTenant(), name: ".." };
   await expect(admin.request("DELETE /tenants/{id}/secrets/{name}", { params })).rejects.toThrow(
-    'name: ".." names nothing',
+    'name: ".." is not a valid name',
   );
   expect(requests.slice(before)).toEqual([]);
 });

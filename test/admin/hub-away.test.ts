@@ -58,7 +58,7 @@ async function hurried(id: string): Promise<void> {
   });
 }
 
-const DETAIL = "streams that are open may not have ended yet";
+const DETAIL = "open streams may not have ended yet";
 const document = { mode: "key", maxStalenessMs: 100, profiles: { p: {} }, tools: { add: { enabled: true } } };
 
 it.each([

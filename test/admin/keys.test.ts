@@ -59,10 +59,10 @@ describe("API keys", () => {
   it.each<[string, unknown, string, string]>([
     ["no name", {}, "name", "is required"],
     ["a scope that is not there", { name: "k", scopes: ["adder", "none"] }, "scopes.1", "there is no scope none"],
-    ["a scope twice", { name: "k", scopes: ["adder", "adder"] }, "scopes", "must not name anything twice"],
+    ["a scope twice", { name: "k", scopes: ["adder", "adder"] }, "scopes", "must not have an item twice"],
     ["a profile that is not there", { name: "k", profile: "none" }, "profile", "there is no profile none"],
     ["a name of the language for a profile", { name: "k", profile: "constructor" }, "profile", "there is no profile"],
-    ["an end in the past", { name: "k", expires: "2020-01-01T00:00:00Z" }, "expires", "lies in the past"],
+    ["an end in the past", { name: "k", expires: "2020-01-01T00:00:00Z" }, "expires", "is in the past"],
     ["an end that is no time", { name: "k", expires: "soon" }, "expires", "a time in UTC"],
   ])("with %s are refused, and not made", async (_what, json, field, rule) => {
     const refused = await ask("POST", `/tenants/${id}/keys`, { json });
@@ -104,7 +104,7 @@ describe("API keys", () => {
   it("have ids that look like ids", async () => {
     expect(rules(await ask("DELETE", `/tenants/${id}/keys/nope`))).toEqual([
       422,
-      ["key", expect.stringContaining("ten of 0-9, A-Z and a-z")],
+      ["key", expect.stringContaining("must be the id of a key (ten of 0-9, A-Z and a-z)")],
     ]);
   });
 });

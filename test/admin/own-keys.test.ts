@@ -40,7 +40,7 @@ it("a key rotated with itself gives another with the same rights, beside which t
   expect(items).toMatchObject([{ actor: `key ${key}`, action: "key.rotate", target: `key ${key}` }]);
   // Neither of the two again: one was, and the other is too young.
   expect(detailOf(await rotate(id, token))).toMatch(
-    new RegExp(`^The key ${key} was rotated already. If the new one did not arrive`),
+    new RegExp(`^The key ${key} was rotated already. If you did not get the new key`),
   );
   expect((await rotate(id, madeBy(answered).token)).status).toBe(409);
 });
@@ -61,7 +61,7 @@ it("rotating is refused in the same words for what is no key of the tenant, and 
     rotate("nobody-has-this-name", other.token),
   ]);
   for (const { status, body } of refusals) {
-    expect([status, detailOf({ body } as Answered)]).toEqual([401, "The key is not known here, or has ended"]);
+    expect([status, detailOf({ body } as Answered)]).toEqual([401, "The key is unknown, expired or revoked"]);
   }
   const ended = await oldKey(id, { expires: Date.now() - 1000 });
   expect((await rotate(id, ended.token)).status).toBe(401);

@@ -19,7 +19,7 @@ describe.each(VARIABLES)("%s", (variable) => {
     const refused = await ask("GET", "/tenants", { token, env: { [variable]: token } });
     expect([refused.status, refused.body]).toMatchObject([
       401,
-      { detail: `The Worker's ${variable} is not accepted: ${reason}. Make one with openssl rand -base64 32` },
+      { detail: `The Worker's ${variable} is not accepted: ${reason}. Create one with openssl rand -base64 32` },
     ]);
     expect(refused.text).not.toContain(token);
   });
@@ -39,7 +39,7 @@ it("a weak ADMIN_TOKEN is reported in the log of an isolate once, and not shown 
   const env = { ...adminEnv, ADMIN_TOKEN: "hunter2" };
   for (const path of ["/admin/openapi.json", "/admin/v1/tenants"]) await app.fetch(new Request(ORIGIN + path), env);
   expect(logged.map((error) => (error as Error).message)).toEqual([
-    "The Worker's ADMIN_TOKEN is not accepted: it has fewer than 32 characters. Make one with openssl rand -base64 32",
+    "The Worker's ADMIN_TOKEN is not accepted: it has fewer than 32 characters. Create one with openssl rand -base64 32",
   ]);
 });
 
@@ -56,7 +56,7 @@ it("a Worker without ADMIN_TOKEN says how to set it, in the log once and in ever
     ]);
   }
   expect(logged.map((error) => (error as Error).message)).toEqual([
-    expect.stringMatching(/has no ADMIN_TOKEN.* in \.dev\.vars, and start wrangler dev again$/),
+    expect.stringMatching(/has no ADMIN_TOKEN.* into \.dev\.vars and start wrangler dev again$/),
   ]);
 });
 

@@ -7,16 +7,16 @@ const put = (id: string, body: BodyInit, headers: Readonly<Record<string, string
 
 describe("a JSON body", () => {
   it.each<[string, string, string, string]>([
-    ["names a member twice", '{"title":"a","title":"b"}', "title", "is there twice"],
-    ["names it once with an escape", '{"title":"a","\\u0074itle":"b"}', "title", "is there twice"],
+    ["names a member twice", '{"title":"a","title":"b"}', "title", "appears twice"],
+    ["names it once with an escape", '{"title":"a","\\u0074itle":"b"}', "title", "appears twice"],
     [
       "names it twice deep inside",
       '{"tools":{"add":{"config":[1,{"a":1,"a":2}]}}}',
       "tools.add.config.1.a",
-      "is there twice",
+      "appears twice",
     ],
-    ["has a number of no size", '{"settings":{"a":[1,{"b":-1e400}]}}', "", "has a number that is too large"],
-    ["names a prototype", '{"prompts":{"__proto__":{"messages":[]}}}', "prompts.__proto__", "is not a name"],
+    ["has a number of no size", '{"settings":{"a":[1,{"b":-1e400}]}}', "", "must not have a number as large as 1e400"],
+    ["names a prototype", '{"prompts":{"__proto__":{"messages":[]}}}', "prompts.__proto__", "is not allowed as a name"],
     [
       "nests without end",
       `{"tools":{"add":{"config":${"[".repeat(50_000)}${"]".repeat(50_000)}}}}`,
@@ -111,7 +111,7 @@ describe("a failure inside", () => {
     expect([answer.status, answer.headers.get("content-type")]).toEqual([500, "application/problem+json"]);
     expect(JSON.parse(text)).toEqual({
       type: "urn:tenantry:problem:internal",
-      title: "Something failed here",
+      title: "Internal error",
       status: 500,
       requestId: "ray-1",
     });

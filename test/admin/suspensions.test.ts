@@ -69,8 +69,8 @@ describe("suspensions", () => {
   it.each<[string, unknown, string, string]>([
     ["a kind that is none", { kind: "planet", note: "n" }, "kind", "one of tenant, profile, principal, tool"],
     ["no note", { kind: "tenant" }, "note", "is required"],
-    ["a name for a tenant", { kind: "tenant", name: "x", note: "n" }, "name", "a tenant has none here"],
-    ["no name for a tool", { kind: "tool", note: "n" }, "name", "says which tool"],
+    ["a name for a tenant", { kind: "tenant", name: "x", note: "n" }, "name", "must be absent for a tenant"],
+    ["no name for a tool", { kind: "tool", note: "n" }, "name", "is required for a tool"],
     ["a profile that is not there", { kind: "profile", name: "none", note: "n" }, "name", "there is no profile none"],
     ["a tool under the name a profile gives it", { kind: "tool", name: "sum", note: "n" }, "name", "there is no tool"],
     ["a principal that is not there", { kind: "principal", name: "0123456789", note: "n" }, "name", "no principal"],
@@ -80,8 +80,8 @@ describe("suspensions", () => {
   });
 
   it.each([
-    ["tool", "kind", "a tool is resumed by its name"],
-    ["tenant/acme", "name", "a tenant has none here"],
+    ["tool", "kind", "must be followed by the name of the tool"],
+    ["tenant/acme", "name", "must be absent for a tenant"],
     ["planet/x", "kind", "one of tenant, profile, principal, tool"],
   ])("are not lifted by /%s", async (path, field, rule) => {
     const refused = await ask("DELETE", `/tenants/${id}/suspensions/${path}`);

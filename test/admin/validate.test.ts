@@ -27,13 +27,13 @@ describe("an error", () => {
   it.each<[string, ZodType, unknown, readonly (readonly [string, string])[]]>([
     ["no object", Document, null, [["", "expected object, received null"]]],
     ["a member that is missing", NewTenant, {}, [["id", "is required"]]],
-    ["an unknown member", NewTenant, { id: "a", x: 1 }, [["x", "is not known here"]]],
-    ["a member that is misspelt", Document, { titel: "A" }, [["titel", "is not known here: did you mean title?"]]],
+    ["an unknown member", NewTenant, { id: "a", x: 1 }, [["x", "is not a known field"]]],
+    ["a member that is misspelt", Document, { titel: "A" }, [["titel", "is not a known field: did you mean title?"]]],
     [
       "a member of an upstream that is misspelt",
       Document,
       { upstreams: { a: { url: "https://a.example", timeout: 30 } } },
-      [["upstreams.a.timeout", "is not known here: did you mean timeoutMs?"]],
+      [["upstreams.a.timeout", "is not a known field: did you mean timeoutMs?"]],
     ],
     [
       "a number in the place of an option",
@@ -45,13 +45,19 @@ describe("an error", () => {
       "an unknown member that every object has",
       NewTenant,
       { id: "a", toString: 1 },
-      [["toString", "is not known here"]],
+      [["toString", "is not a known field"]],
     ],
     ["a type", Document, { search: 1 }, [["search", "expected boolean, received number"]]],
     ["a type of a text with a pattern", NewTenant, { id: 7 }, [["id", "1 to 40 of a-z, 0-9 and inner hyphens"]]],
     ["a pattern", NewTenant, { id: "A" }, [["id", "1 to 40 of a-z, 0-9 and inner hyphens"]]],
     ["a reserved word", NewTenant, { id: "mcp" }, [["id", "is a reserved word"]]],
     ["an option", Document, { mode: "shut" }, [["mode", "one of open, key, oauth, key+oauth, mixed"]]],
+    [
+      "a misspelt option",
+      Document,
+      { mode: "keys" },
+      [["mode", "one of open, key, oauth, key+oauth, mixed: did you mean key?"]],
+    ],
     ["a length", Document, { title: "x".repeat(2001) }, [["title", "at most 2000 characters"]]],
     ["an empty text", NewSecret, { value: "" }, [["value", "at least 1 character"]]],
     ["half a character", NewSecret, { value: "\ud800" }, [["value", "must be text"]]],
@@ -91,7 +97,7 @@ describe("an error", () => {
       prompt({ type: "text", uri: "a:b" }),
       [
         ["prompts.p.messages.0.content.text", "is required"],
-        ["prompts.p.messages.0.content.uri", "is not known here"],
+        ["prompts.p.messages.0.content.uri", "is not a known field"],
       ],
     ],
     [
@@ -101,7 +107,7 @@ describe("an error", () => {
       [
         ["mode", "expected string, received number: one of open, key, oauth, key+oauth, mixed"],
         ["limits.keys", "at least 0"],
-        ["colour", "is not known here"],
+        ["colour", "is not a known field"],
       ],
     ],
   ])("for %s is reported, and nothing else", (_what, shape, value, said) => {
@@ -117,7 +123,7 @@ describe("an error", () => {
     const unknown = Object.fromEntries(Array.from({ length: 200_000 }, (_, at) => [`k${at}`, 1]));
     const found = faults(NewTenant, { id: "a", document: unknown });
     expect(found).toHaveLength(101);
-    expect(found[100]).toEqual(["document.k100", "is not known here"]);
+    expect(found[100]).toEqual(["document.k100", "is not a known field"]);
   });
 
   it("is not looked for in what is too long already", () => {
@@ -125,7 +131,7 @@ describe("an error", () => {
       ["allowedOrigins", "at most 100 items"],
     ]);
     const tools = Object.fromEntries(Array.from({ length: 200_000 }, (_, at) => [`k${at}`, 1]));
-    expect(faults(Document, { tools })).toEqual([["tools", "at most 500 members"]]);
+    expect(faults(Document, { tools })).toEqual([["tools", "at most 500 fields"]]);
   });
 
   it("is absent in a document of the maximum size whose members are empty", () => {

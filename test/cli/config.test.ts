@@ -24,7 +24,7 @@ test("login checks the token, keeps it for its owner only, and later commands ne
   expect((await cli.run(["login", "--url", `${admin.url}/`, "--token", TOKEN])).exit).toBe(0);
   expect(((await stat(file)).mode & 0o777).toString(8)).toBe("600");
   expect((await cli.run(["tenant", "list"])).exit).toBe(0);
-  expect((await cli.run(["logout"])).stdout).toContain("is forgotten");
+  expect((await cli.run(["logout"])).stdout).toContain("is deleted");
   expect(await readFile(file, "utf8")).not.toContain(TOKEN);
 });
 
@@ -157,7 +157,7 @@ describe("without a server that is named", () => {
     const { exit, stderr } = await cli.run(["tenant", "list"]);
     expect({ exit, stderr }).toEqual({
       exit: 2,
-      stderr: "tenantry: npm start runs at the ports 9600 and 9700: say which, --url http://localhost:PORT\n",
+      stderr: "tenantry: npm start runs at the ports 9600 and 9700: choose one with --url http://localhost:PORT\n",
     });
     await started(folder, { port: "8362" });
     expect(await findTarget({}, { cwd: folder, env: cli.env, signal: new AbortController().signal })).toMatchObject({

@@ -32,7 +32,7 @@ test("an error names field and rule, all of them", async () => {
   const { cli } = await commandLine();
   const { exit, stderr } = await cli.run(["tenant", "create", "xn--acme"]);
   expect(exit).toBe(1);
-  expect(stderr).toBe("tenantry: The input breaks a rule: id: must not start with xn--\n");
+  expect(stderr).toBe("tenantry: Invalid input: id: must not start with xn--\n");
 });
 
 test("what a server says cannot break the line or steer the terminal", async () => {
@@ -221,7 +221,7 @@ test("the URL of an endpoint in place of the server's is told apart", async () =
   admin.intercept = () => ({ status: 404, json: { jsonrpc: "2.0", error: { code: -32600, message: "Not found" } } });
   const { exit, stderr } = await cli.run(["tenant", "list", "--url", `${admin.url}/mcp/demo`]);
   expect(exit).toBe(3);
-  expect(stderr).toContain("no admin API answers there. --url is the server's own, without /mcp/TENANT\n");
+  expect(stderr).toContain("no admin API answers there. --url must be the server's URL, without /mcp/TENANT\n");
 });
 
 test("a redirect is not followed with the token but named", async () => {
@@ -229,7 +229,7 @@ test("a redirect is not followed with the token but named", async () => {
   admin.intercept = () => ({ status: 308, headers: { location: "https://elsewhere.example/" } });
   const { exit, stderr } = await cli.run(["tenant", "list"]);
   expect(exit).toBe(1);
-  expect(stderr).toContain("sends us on to https://elsewhere.example/: give that as --url");
+  expect(stderr).toContain("redirects to https://elsewhere.example/: give that as --url");
 });
 
 test.each([
@@ -249,14 +249,14 @@ test.each([
   { args: ["operator", "create", "ci", "--role", "king"], says: "Allowed choices are owner, operator, auditor" },
   { args: ["explain", "acme", "thing", "x"], says: "Allowed choices are tool, prompt, resource" },
   { args: ["explain", "acme", "note_write"], says: "Allowed choices are tool, prompt, resource" },
-  { args: ["explain", "acme", "tool"], says: "explain acme tool: write the tool's name, too" },
+  { args: ["explain", "acme", "tool"], says: "explain acme tool: the tool's name is missing" },
   { args: ["suspend", "acme", "--note", "n", "--tool", "a", "--profile", "b"], says: "give one of" },
   { args: ["suspend", "--note", "n"], says: "missing required argument 'tenant'" },
   { args: ["resource", "get", "acme"], says: "give one URI, or --prefix" },
   { args: ["resource", "put", "acme", "nothing-here"], says: "nothing-here: no such file or folder" },
   { args: ["tenant", "list", "--url", "ftp://x"], says: "--url: ftp://x is not an http or https URL" },
   { args: ["tenant", "list", "--token", "a b"], says: "--token: must be visible ASCII" },
-  { args: ["call", "acme", "--json-args", "{}"], says: "--json-args: there is no tool for these arguments" },
+  { args: ["call", "acme", "--json-args", "{}"], says: "--json-args: needs a tool" },
   { args: ["call", "acme", "tool", "novalue"], says: "novalue: an argument is key=value, or key:=JSON" },
   { args: ["help", "nonsense"], says: "there is no help for nonsense" },
 ])("$args is a usage error that sends nothing", async ({ args, says }) => {
@@ -273,12 +273,12 @@ test.each([
 test("with --json an error is JSON on stderr, with what the server said of each member", async () => {
   const { admin, cli } = await commandLine();
   const errors = [{ field: "mode", rule: "one of open, key" }];
-  admin.intercept = () => ({ status: 422, json: { title: "The input breaks a rule", status: 422, errors } });
+  admin.intercept = () => ({ status: 422, json: { title: "Invalid input", status: 422, errors } });
   const refused = await cli.run(["tenant", "create", "acme", "--json"]);
   expect([refused.exit, refused.stdout, JSON.parse(refused.stderr)]).toEqual([
     1,
     "",
-    { error: { exit: 1, message: "The input breaks a rule: mode: one of open, key", status: 422, errors } },
+    { error: { exit: 1, message: "Invalid input: mode: one of open, key", status: 422, errors } },
   ]);
   const { exit, stderr } = await cli.run(["tenant", "lst", "--json"]);
   expect([exit, JSON.parse(stderr)]).toEqual([

@@ -97,7 +97,7 @@ test("a restored tenant is what it was, and a revoked key comes back only where 
 
   const other = `${id}-2`;
   expect(await restore("--tenant", other)).toMatchObject({
-    stderr: expect.stringContaining(`open /mcp/${other}, too`),
+    stderr: expect.stringContaining(`now also work at /mcp/${other}`),
   });
   onTestFinished(async () => void (await elsewhere.ask("DELETE", `/tenants/${other}`)));
   await tools(there, other, key);
@@ -107,7 +107,7 @@ test("a restored tenant is what it was, and a revoked key comes back only where 
   expect(await elsewhere.ask("GET", `/tenants/${id}`)).toMatchObject({ revision });
 
   await elsewhere.ask("DELETE", `/tenants/${id}/keys/${revoked.id}`);
-  expect(await restore()).toMatchObject({ exit: 0, stderr: expect.stringContaining("--keys puts back") });
+  expect(await restore()).toMatchObject({ exit: 0, stderr: expect.stringContaining("--keys restores missing ones") });
   expect((await elsewhere.ask("GET", `/tenants/${id}/keys`))["items"]).toHaveLength(1);
   expect(await restore("--keys")).toMatchObject({ exit: 0 });
   expect((await elsewhere.ask("GET", `/tenants/${id}/keys`))["items"]).toHaveLength(2);

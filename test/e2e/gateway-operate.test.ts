@@ -61,7 +61,7 @@ test("an upstream that goes away is shown as last good, with why, and its tools 
   const shown = await cli.json<Infer<typeof UpstreamShape>>("upstream", "show", "lost", "tracker");
   expect(shown).toMatchObject({ state: "lastGood", content: { counts: { tools: 1 } } });
   const { stdout } = await cli.run(["explain", "lost", "tool", "tracker__search"]);
-  expect(stdout).toMatch(/source tracker: .*(lost|reached).* since .*, what it had then stays/);
+  expect(stdout).toMatch(/source tracker: .*(lost|reached).* since .*, with the definitions of that time/);
   const tested = await cli.run(["upstream", "test", "lost", "tracker"]);
   expect([tested.exit, tested.stdout]).toEqual([1, expect.stringMatching(/^works +no$/m)]);
   const client = await mcpClient("2026-07-28", `${origin}/mcp/lost`);

@@ -65,14 +65,14 @@ test("what changes behind an approval waits, is shown to the last character, and
   await expect.poll(pending, { timeout: 30_000 }).toContain("changed  tools go");
   expect(await pending()).toContain(String.raw`~ description: "Goes." → "Goes.\u{200b}\u{e0041}\u{202e}"`);
   expect(await listing()).toMatchObject({ tools: [{}, { name: "up__go", description: "Goes." }] });
-  expect(await pending()).toContain("! has characters that cannot be seen");
+  expect(await pending()).toContain("! has invisible characters");
   const unnamed = await cli.run(["upstream", "approve", tenant.id, "up", "--all", "--yes"]);
-  expect(unnamed.stderr).toContain("1 definition left out: approve what is flagged by its digest.");
+  expect(unnamed.stderr).toContain("1 definition left out; approve flagged definitions by their digests.");
   expect(unnamed.stdout).toContain("0 definitions approved");
 
   const digest = /^[\w-]{22}/.exec(await pending())?.[0] ?? "";
   const stale = await cli.run(["upstream", "approve", tenant.id, "up", digest.split("").toReversed().join("")]);
-  expect(stale).toMatchObject({ exit: 5, stderr: expect.stringContaining("look again") as string });
+  expect(stale).toMatchObject({ exit: 5, stderr: expect.stringContaining("list them again") as string });
   const rejected = await cli.run(["upstream", "reject", tenant.id, "up", digest, "--wait"]);
   expect(rejected.stdout).toContain("1 definition rejected");
   expect(missingOf(await listing())).toEqual([]);

@@ -40,7 +40,7 @@ test("an upload that the server's death cuts off is finished by the same command
   const { exit, stdout, stderr } = await upload;
   expect({ exit, stdout }).toEqual({ exit: 6, stdout: "" });
   expect(stderr).toMatch(
-    /^tenantry: cannot reach http:\S+: .+ \(\d+ of \d+ are stored, the same command again sends the rest\)\n$/,
+    /^tenantry: cannot reach http:\S+: .+ \(\d+ of \d+ are stored; run the same command again to send the rest\)\n$/,
   );
   const [said = 0, of] = /\((\d+) of (\d+)/.exec(stderr)?.slice(1).map(Number) ?? [];
   expect(of).toBe(ALL);

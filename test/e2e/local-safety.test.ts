@@ -106,7 +106,8 @@ describe("the folder of what is stored", () => {
   test("is refused to a second start, which says who has it", () => {
     const other = startIn(join(folder, "state"));
     expect({ status: other.status, stdout: other.stdout }).toEqual({ status: 1, stdout: "" });
-    const said = /is in use by process (\d+), a server at port (\d+); end that, or give --persist-to another folder\n$/;
+    const said =
+      /is in use by process (\d+), a server at port (\d+): stop that process, or choose another folder with --persist-to\n$/;
     const [, pid, port] = said.exec(other.stderr) ?? [];
     expect(other.stderr).toContain(join(folder, "state"));
     expect(port).toBe(new URL(application.origin).port);

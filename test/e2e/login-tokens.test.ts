@@ -38,7 +38,7 @@ test("tenantry call says that a token is wanted, and takes one", async () => {
   expect({ exit, stderr }).toEqual({
     exit: 4,
     stderr: expect.stringMatching(
-      /^tenantry: .*\(no key or token: people log in here .* takes an access token/,
+      /^tenantry: .*\(no key or token: people log in here .* needs an access token/,
     ) as string,
   });
   const token = await server.token({ aud: url });

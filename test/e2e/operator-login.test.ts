@@ -39,7 +39,7 @@ test("a person who signs in works with the server as themselves, until they log 
   issuer.lives = 0;
   const file = join(cli.folder, ".config/tenantry/config.json");
   expect(await cli.print("login", "--browser", "--yes")).toBe(
-    `Logged in to ${worker.origin} as alice@example.com; kept in ${file}\n`,
+    `Logged in to ${worker.origin} as alice@example.com; stored in ${file}\n`,
   );
   expect(((await stat(file)).mode & 0o777).toString(8)).toBe("600");
   await cli.print("tenant", "create", "acme");

@@ -76,7 +76,7 @@ test("the admin API takes no token there, and asks for none", async () => {
     const { status, text } = await ask("mcp.example.com", headers);
     expect([status, JSON.parse(text)]).toEqual([
       403,
-      expect.objectContaining({ title: "Use https: http shows a token to others" }),
+      expect.objectContaining({ title: "Use https: http sends the token unencrypted" }),
     ]);
   }
   expect((await ask("localhost", bearer(ADMIN_TOKEN))).status).toBe(200);

@@ -151,8 +151,8 @@ test("a port that somebody else answers on is refused, and nothing claims to ser
 });
 
 test.each([
-  { given: ["--port", "abc"], says: "--port abc: a port is a number up to 65535\n" },
-  { given: ["--port", "70000"], says: "--port 70000: a port is a number up to 65535\n" },
+  { given: ["--port", "abc"], says: "--port abc: must be a number up to 65535\n" },
+  { given: ["--port", "70000"], says: "--port 70000: must be a number up to 65535\n" },
 ])("a port that is none, as in $given, is refused in one line", ({ given, says }) => {
   expect(runStart(given, process.env["PATH"] ?? "")).toMatchObject({ status: 1, stdout: "", stderr: says });
 });

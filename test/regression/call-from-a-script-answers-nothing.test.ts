@@ -43,6 +43,6 @@ test("a question of era 2026 ends the call, and stdin is left alone", async () =
   });
   const { cli } = await commandLine();
   const { exit, stderr } = await cli.run(["call", endpoint.url, "go"], { stdin: STDIN });
-  expect([exit, stderr]).toEqual([1, expect.stringContaining("the server asks something")]);
+  expect([exit, stderr]).toEqual([1, expect.stringContaining("the server asks a question")]);
   expect(endpoint.exchanges.filter(({ body }) => body.includes("inputResponses"))).toEqual([]);
 });

@@ -279,7 +279,7 @@ describe("the command line", () => {
     expect((await cli.run(["doctor", tenant.url])).exit).toBe(0);
     const { exit, stdout } = await cli.run(["doctor", up.url]);
     expect(exit).toBe(1);
-    expect(stdout).toMatch(/^FAIL +names of tools: 4 of 5 that claude\.ai, Codex and others refuse/m);
+    expect(stdout).toMatch(/^FAIL +names of tools: 4 of 5 are refused by claude\.ai, Codex and others/m);
   });
 
   test("fails for an upstream that lists what clients refuse under every name", async () => {

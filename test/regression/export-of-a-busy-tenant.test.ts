@@ -39,5 +39,5 @@ test("what never stops changing ends the export, and it is said what", async () 
   write(admin, Infinity);
   const { exit, stderr } = await cli.run(["export", "acme"]);
   expect(exit).not.toBe(0);
-  expect(stderr).toContain("docs://busy.md changes while it is loaded");
+  expect(stderr).toContain("docs://busy.md changed during the download");
 });

@@ -64,7 +64,7 @@ test("a server that names issuer and client of another one is sent no token", as
   expect([exit, stderr]).toEqual([
     1,
     expect.stringContaining(
-      `${hostile.url} names the issuer and client of ${real.url}, which would take its token, too`,
+      `${hostile.url} names the issuer and client of ${real.url}, which would accept its token, too`,
     ),
   ]);
   expect([hostile.sent, issuer.requests.length]).toEqual([[], requestCount]);

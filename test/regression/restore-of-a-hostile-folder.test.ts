@@ -24,7 +24,7 @@ test("a link in the place of a body is refused before anything is sent", async (
   const { admin, cli, backup } = await backedUp();
   await symlink("../../id_ed25519", join(backup, "resources/a"));
   const { exit, stderr } = await cli.run(["restore", "backup"]);
-  expect([exit, stderr]).toEqual([2, expect.stringContaining("is a link, or behind one")]);
+  expect([exit, stderr]).toEqual([2, expect.stringContaining("must be a file, and not a link")]);
   expect([admin.requests, admin.tenants.size]).toEqual([[], 0]);
 });
 
@@ -36,7 +36,7 @@ test("a link in the place of a folder of bodies is refused before anything is se
   const line = { uri: "file:///a", file: "resources/deep/a", name: "a", mimeType: "text/plain" };
   await writeFile(join(backup, "resources.ndjson"), `${JSON.stringify(line)}\n`);
   const { exit, stderr } = await cli.run(["restore", "backup"]);
-  expect([exit, stderr]).toEqual([2, expect.stringContaining("is a link, or behind one")]);
+  expect([exit, stderr]).toEqual([2, expect.stringContaining("must be a file, and not a link")]);
   expect(admin.requests).toEqual([]);
 });
 
@@ -50,6 +50,6 @@ test.each([
   const { admin, cli, backup } = await backedUp(kept);
   await writeFile(join(backup, "resources/a"), "A");
   const { exit, stderr } = await cli.run(["restore", "backup"]);
-  expect([exit, stderr]).toEqual([2, expect.stringContaining("kept.json: is not what backup wrote")]);
+  expect([exit, stderr]).toEqual([2, expect.stringContaining("kept.json: is not a file of tenantry backup")]);
   expect(admin.requests).toEqual([]);
 });

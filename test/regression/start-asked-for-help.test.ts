@@ -26,7 +26,7 @@ test.each(["--port", "--persist-to", "--config"])("%s without its value starts n
   const { status, stderr } = started(flag);
   expect({ status, stderr }).toEqual({
     status: 1,
-    stderr: `${flag}: its value is missing; npm start -- --help says what there is\n`,
+    stderr: `${flag}: the value is missing; npm start -- --help lists the options\n`,
   });
 });
 

@@ -42,7 +42,7 @@ test("a profile that an operator suspended comes back under no other name", asyn
   await admin.suspend(id, "profile", "inner", "by us");
   const refused = [
     403,
-    "profiles: an operator suspended the profile inner: only an operator may change this meanwhile",
+    "profiles: an operator suspended the profile inner: only an operator may change this until the suspension ends",
   ];
   for (const profiles of [{ again: {} }, { inner: {}, other: {}, again: {} }, { inner: {}, other: { title: "I" } }]) {
     expect(await ask("PUT", "/document", { ...document, profiles })).toEqual(refused);
@@ -56,7 +56,10 @@ test("a profile that an operator suspended comes back under no other name", asyn
 test("nor does the tool of an upstream, suspended in the tenant", async () => {
   const { id, document, crm, wiki, ask } = await twoUpstreams();
   await admin.suspend(id, "tool", "crm__go", "by us");
-  const refused = [403, "upstreams: an operator stopped the tool crm__go: only an operator may change this meanwhile"];
+  const refused = [
+    403,
+    "upstreams: an operator stopped the tool crm__go: only an operator may change this until the suspension ends",
+  ];
   for (const upstreams of [
     { crm2: crm, wiki },
     { crm, wiki, crm2: crm },
@@ -76,7 +79,10 @@ test("nor from under a setting of tools that switched its other name off before"
   const prepared = { ...document, upstreams: { crm, wiki, crm2: crm }, tools: { crm2__go: { enabled: false } } };
   expect(await ask("PUT", "/document?unknownNames=1", prepared)).toEqual([200]);
   await admin.suspend(id, "tool", "crm__go", "by us");
-  const refused = [403, "tools: an operator stopped the tool crm__go: only an operator may change this meanwhile"];
+  const refused = [
+    403,
+    "tools: an operator stopped the tool crm__go: only an operator may change this until the suspension ends",
+  ];
   for (const tools of [{}, { crm2__go: { enabled: true } }, { crm2__go: { enabled: false }, wiki__go: {} }]) {
     expect(await ask("PUT", "/document", { ...prepared, tools })).toEqual(refused);
   }
@@ -91,7 +97,7 @@ test("nor by resuming another name of it that the tenant suspended itself", asyn
   expect(await ask("POST", "/suspensions", { kind: "tool", name: "wiki__go", note: "mine" })).toEqual([200]);
   await admin.suspend(id, "tool", "crm__go", "by us");
   const resume = () => ask("DELETE", "/suspensions/tool/wiki__go");
-  const rule = "an operator stopped the tool crm__go: only an operator may change this meanwhile";
+  const rule = "an operator stopped the tool crm__go: only an operator may change this until the suspension ends";
   expect(await resume()).toEqual([403, `name: ${rule}`]);
   await admin.ask("DELETE", `/tenants/${id}/suspensions/tool/crm__go`);
   expect(await resume()).toEqual([200]);
@@ -105,7 +111,7 @@ test("nor one that is blocked in every tenant, while others and what they suspen
   await admin.ask("POST", "/tools/crm__go/block", { note: "by us" });
   expect(await ask("PUT", "/upstreams/crm3", crm)).toEqual([
     403,
-    "upstreams: an operator stopped the tool crm__go: only an operator may change this meanwhile",
+    "upstreams: an operator stopped the tool crm__go: only an operator may change this until the suspension ends",
   ]);
   await admin.ask("DELETE", "/tools/crm__go/block");
   expect(await ask("PUT", "/upstreams/crm3", crm)).toEqual([200]);

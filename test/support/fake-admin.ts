@@ -339,7 +339,7 @@ function paramsOf(path: string, segments: readonly string[]): Record<string, str
 function expectValid(validation: Validation<unknown>): void {
   if (!("errors" in validation)) return;
   const errors = validation.errors.map(({ field, rule }) => ({ field: field.replace(/^document\./, ""), rule }));
-  throw new Refused(422, "The input breaks a rule", errors);
+  throw new Refused(422, "Invalid input", errors);
 }
 
 function problemOf({ status, message: title, errors, headers }: Refused): Answer {
@@ -364,7 +364,7 @@ async function answerDocument({ method, query, header, json }: Asked, tenant: Fa
   const etag = `"${tenant.revision}"`;
   if (method === "GET") return { json: tenant.own, headers: { etag } };
   const wanted = json<typeof contract.Document>() as TenantDocument;
-  if (![etag, "*", undefined].includes(header("if-match"))) throw new Refused(412, "It has changed meanwhile");
+  if (![etag, "*", undefined].includes(header("if-match"))) throw new Refused(412, "The stored version has changed");
   const changes = diffDocuments(tenant.own, wanted);
   const dryRun = query.get("dryRun") === "1";
   if (!dryRun && changes.length > 0) Object.assign(tenant, { own: wanted, revision: tenant.revision + 1 });
@@ -384,7 +384,7 @@ function checkConditions({ header }: Asked, there: Resource | undefined): void {
   const match = header("if-match");
   const absent = header("if-none-match");
   const broken = (match !== undefined && match !== there?.about.etag) || (absent === "*" && there !== undefined);
-  if (broken) throw new Refused(412, "It has changed meanwhile", undefined, there && { etag: there.about.etag });
+  if (broken) throw new Refused(412, "The stored version has changed", undefined, there && { etag: there.about.etag });
 }
 
 const ABOUT = ["name", "title", "description", "lastModified"];

@@ -9,7 +9,7 @@ export function fakeExplained(query: URLSearchParams): Infer<typeof Explanation>
     // In words that no server says: whoever asks goes by the codes.
     const [decides, away] = ["a key is what it takes", "barred went fishing"];
     const reasons = [decides, away];
-    const unknown = ["principal: no key is named, so what limits one is not known"];
+    const unknown = ["principal: no key is named, so its limits are unknown"];
     const causes = [
       { reason: decides, code: "key-required" },
       { reason: away, code: "connection-lost", source: "barred" },

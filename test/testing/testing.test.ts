@@ -118,7 +118,7 @@ describe.each(["2025", "2026"] as const)("in era %s", (era) => {
         JSON.stringify(await ctx.elicit("age", { message: "?", schema: z.object({ age: z.int() }) })),
     });
     await expect(runTool(ask, {}, { era })).rejects.toThrow(
-      'the handler asks "age", to which the test has no answer: add it to answers',
+      'the handler asks "age", but the test has no answer to it: add one to the option answers',
     );
     await expect(runTool(ask, {}, { era, answers: { Age: { age: 7 } } })).rejects.toThrow('answers; not used: "Age"');
     await expect(runTool(ask, {}, { era, answers: { age: { age: "old" } } })).rejects.toThrow(
@@ -241,7 +241,7 @@ describe.each(["2025", "2026"] as const)("in era %s", (era) => {
     [{ client: { title: "x" } }, "client: title is no member of it, only name, version, capabilities"],
     [{ client: "Desk" }, "client must be an object, it is a string"],
     [{ principal: { sub: "ann" } }, "principal: sub is no member of it"],
-    [{ era: "2024" }, 'era is "2025" or "2026"'],
+    [{ era: "2024" }, 'era must be "2025" or "2026", not "2024"'],
   ])("options that there are not are refused: %j", async (options, says) => {
     const tool = defineTool({ name: "t", handler: () => "" });
     await expect(async () => runTool(tool, {}, { era, ...options })).rejects.toThrow(`tenantry/testing: options`);
@@ -260,7 +260,7 @@ describe.each(["2025", "2026"] as const)("in era %s", (era) => {
     expect((await at("http://127.0.0.1/a")).isError).toBe(true);
     const { isError, errors } = await runTool(get, { url: "https://example.com/" }, { era });
     expect(isError).toBe(true);
-    expect(errors).toMatchObject([{ message: expect.stringContaining("gives no fetch") }]);
+    expect(errors).toMatchObject([{ message: expect.stringContaining("has no option fetch") }]);
   });
 
   it("links, announcements and what is stored are there to be looked at", async () => {

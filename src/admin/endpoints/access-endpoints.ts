@@ -22,7 +22,7 @@ import { textMatching, object, textUpTo } from "../schema-parts.ts";
 
 export const KeyParams = object({
   ...TenantParams.shape,
-  key: textMatching(/^[0-9A-Za-z]{10}$/, "the id of a key, ten of 0-9, A-Z and a-z, and not the key itself"),
+  key: textMatching(/^[0-9A-Za-z]{10}$/, "must be the id of a key (ten of 0-9, A-Z and a-z), and not the key itself"),
 });
 
 export const KEY_ENDPOINTS = defineEndpoints({
@@ -34,33 +34,33 @@ export const KEY_ENDPOINTS = defineEndpoints({
     replies: [{ status: 200, schema: pageShapeOf(ApiKeyShape), about: "Keys, oldest first" }],
   },
   "POST /tenants/{id}/keys": {
-    summary: "Make an API key",
+    summary: "Create an API key",
     roles: ROLES.tenant,
     params: TenantParams,
     body: NewApiKey,
-    replies: [{ status: 201, schema: CreatedKeyShape, about: "The key, with its token, which is shown this once" }],
+    replies: [{ status: 201, schema: CreatedKeyShape, about: "The key, with its token, which is shown only once" }],
   },
   // This route comes before the one with a parameter, which would match the path, too.
   "POST /tenants/{id}/keys/self/rotate": {
-    summary: "Make the key anew with which this is asked, once a day; the old one works on for the overlap",
+    summary: "Rotate the key of this request, at most once a day; the old key works until the overlap ends",
     roles: [],
     isForKeys: true,
     params: TenantParams,
     body: RotateKey,
-    replies: [{ status: 201, schema: CreatedKeyShape, about: "The new key, with its token, which is shown this once" }],
+    replies: [{ status: 201, schema: CreatedKeyShape, about: "The new key, with its token, which is shown only once" }],
   },
   "POST /tenants/{id}/keys/{key}/rotate": {
-    summary: "Make a key anew; the old one works on for the overlap, a day unless it says otherwise",
+    summary: "Rotate a key; the old key works until the overlap ends, by default for a day",
     roles: ROLES.tenant,
     params: KeyParams,
     body: RotateKey,
-    replies: [{ status: 201, schema: CreatedKeyShape, about: "The new key, with its token, which is shown this once" }],
+    replies: [{ status: 201, schema: CreatedKeyShape, about: "The new key, with its token, which is shown only once" }],
   },
   "DELETE /tenants/{id}/keys/{key}": {
-    summary: "Revoke a key: when this answers, no request with it succeeds anywhere",
+    summary: "Revoke a key. After the answer, no request with it succeeds anywhere",
     roles: ROLES.tenant,
     params: KeyParams,
-    replies: [{ status: 200, schema: ChangeResult, about: "In force; unchanged where there was no such key any more" }],
+    replies: [{ status: 200, schema: ChangeResult, about: "In effect; not changed if the key was already gone" }],
   },
 });
 
@@ -69,7 +69,7 @@ const ClientParams = object({ ...TenantParams.shape, client: textUpTo(2048, 1) }
 const GRANT_REPLY = {
   status: 200,
   schema: ChangeResult,
-  about: "In force; unchanged where there was none any more",
+  about: "In effect; not changed if it was already gone",
 };
 
 export const GRANT_ENDPOINTS = defineEndpoints({
@@ -81,7 +81,7 @@ export const GRANT_ENDPOINTS = defineEndpoints({
     replies: [{ status: 200, schema: pageShapeOf(GrantShape), about: "Grants" }],
   },
   "DELETE /tenants/{id}/grants/{grant}": {
-    summary: "End a grant: when this answers, no request with it succeeds anywhere",
+    summary: "End a grant. After the answer, no request with it succeeds anywhere",
     roles: ROLES.tenant,
     params: GrantParams,
     replies: [GRANT_REPLY],
@@ -103,24 +103,28 @@ export const GRANT_ENDPOINTS = defineEndpoints({
 
 const KindParams = object({ ...TenantParams.shape, kind: SuspensionKind });
 const NameParams = object({ ...KindParams.shape, name: textUpTo(512, 1) });
-const SUSPENSION_REPLY = { status: 200, schema: ChangeResult, about: "In force everywhere" };
+const SUSPENSION_REPLY = { status: 200, schema: ChangeResult, about: "In effect everywhere" };
 
 export const SUSPENSION_ENDPOINTS = defineEndpoints({
   "GET /tenants/{id}/suspensions": {
-    summary: "List what is suspended, tools that are blocked in every tenant included",
+    summary: "List suspensions, and the tools that are blocked in every tenant",
     roles: ROLES.tenantRead,
     params: TenantParams,
     query: object(PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(SuspensionShape), about: "Suspensions" }],
   },
   "POST /tenants/{id}/suspensions": {
-    summary: "Suspend; callers are told the note",
+    summary: "Suspend a tenant, profile, principal or tool; callers get the note",
     roles: ROLES.tenant,
     params: TenantParams,
     body: NewSuspension,
     replies: [
       SUSPENSION_REPLY,
-      { status: 202, schema: ChangeResult, about: "Not confirmed: the tenant's object is away" },
+      {
+        status: 202,
+        schema: ChangeResult,
+        about: "Not confirmed, because the tenant's object does not answer; the suspension follows",
+      },
     ],
   },
   "DELETE /tenants/{id}/suspensions/{kind}": {
@@ -145,15 +149,15 @@ export const OPERATOR_ENDPOINTS = defineEndpoints({
     replies: [{ status: 200, schema: pageShapeOf(Operator), about: "Operators, by name" }],
   },
   "POST /operators": {
-    summary: "Make an operator",
+    summary: "Create an operator",
     roles: ROLES.owner,
     body: NewOperator,
     replies: [
-      { status: 201, schema: CreatedOperator, about: "The operator, with the token, which is shown this once" },
+      { status: 201, schema: CreatedOperator, about: "The operator, with the token, which is shown only once" },
     ],
   },
   "DELETE /operators/{name}": {
-    summary: "Remove an operator; the token ends at once",
+    summary: "Delete an operator; the token stops working at once",
     roles: ROLES.owner,
     params: object({ name: Name }),
     replies: [{ status: 204, about: "Removed" }],

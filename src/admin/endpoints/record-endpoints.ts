@@ -27,23 +27,23 @@ import { object, textUpTo } from "../schema-parts.ts";
 
 export const AUDIT_ENDPOINTS = defineEndpoints({
   "GET /audit": {
-    summary: "The platform's audit log: operators, bases, blocked tools, deleted tenants",
+    summary: "List the platform's audit log: operators, bases, blocked tools, deleted tenants",
     roles: ROLES.platformRead,
     query: object(PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(AuditRow), about: "Entries, newest first" }],
   },
   "GET /tenants/{id}/audit": {
-    summary: "A tenant's audit log",
+    summary: "List a tenant's audit log",
     roles: ROLES.tenantRead,
     params: TenantParams,
     query: object(PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(AuditRow), about: "Entries, newest first" }],
   },
   "GET /tenants/{id}/usage": {
-    summary: "How much a tenant has",
+    summary: "Count a tenant's resources, keys and suspensions",
     roles: ROLES.tenantRead,
     params: TenantParams,
-    replies: [{ status: 200, schema: Usage, about: "Counts, and the limits that hold" }],
+    replies: [{ status: 200, schema: Usage, about: "Counts, and the limits" }],
   },
 });
 
@@ -51,21 +51,21 @@ const SequenceParam = IntegerParam(Number.MAX_SAFE_INTEGER);
 
 export const CALL_AUDIT_ENDPOINTS = defineEndpoints({
   "GET /tenants/{id}/calls": {
-    summary: "The recorded calls of a tenant, oldest first, each with the hash that hangs on the one before",
+    summary: "List a tenant's recorded calls, oldest first; each has a hash that includes the hash before it",
     roles: ROLES.tenantRead,
     params: TenantParams,
     query: object({}, { after: SequenceParam, last: SequenceParam }),
-    replies: [linesReply(RecordedLine, "What the first one hangs on, the calls, and the newest as it is known")],
+    replies: [linesReply(RecordedLine, "The hash before the first call, the calls, and the newest known call")],
   },
 });
 
 export const USAGE_ENDPOINTS = defineEndpoints({
   "GET /tenants/{id}/usage/calls": {
-    summary: "What a tenant's callers called, by hour or day; what is closed is given out the same again",
+    summary: "Count calls by hour or day; the counts of a closed period never change",
     roles: ROLES.tenantRead,
     params: TenantParams,
     query: object({}, { by: z.enum(["hour", "day"]), from: Timestamp, to: Timestamp, open: BooleanParam }),
-    replies: [linesReply(UsageLineShape, "One JSON text a line, by time")],
+    replies: [linesReply(UsageLineShape, "One JSON text per line, by time")],
   },
 });
 
@@ -74,26 +74,26 @@ const ERROR_REPLIES = [{ status: 200, schema: pageShapeOf(ErrorRow), about: "Err
 
 export const ERROR_ENDPOINTS = defineEndpoints({
   "GET /errors": {
-    summary: "Errors of all tenants; with requestId, those of the request whose client was told it",
+    summary: "List errors of all tenants; with requestId, those of the request whose client got this id",
     roles: ROLES.platformRead,
     query: ErrorQueryParams,
     replies: ERROR_REPLIES,
   },
   "GET /tenants/{id}/errors": {
-    summary: "The last errors of a tenant's requests",
+    summary: "List the last errors of a tenant's requests",
     roles: ROLES.tenantRead,
     params: TenantParams,
     query: ErrorQueryParams,
     replies: ERROR_REPLIES,
   },
   "GET /metrics": {
-    summary: "What the isolate that answers has counted since it began",
+    summary: "Show the counters of the answering isolate since its start",
     roles: ROLES.platformRead,
     replies: [
       {
         status: 200,
         schema: MetricsShape,
-        about: "Whole numbers by name, refusals by the key of the error, and what there is now",
+        about: "Counters by name, refusals by the key of the error, and gauges",
       },
     ],
   },
@@ -102,24 +102,24 @@ export const ERROR_ENDPOINTS = defineEndpoints({
 export const ExplainQuery = object(
   {
     kind: z.enum(["tools", "prompts", "resources"]),
-    name: textUpTo(2048, 1).meta({ description: "In code or as it is listed; a URI for resources." }),
+    name: textUpTo(2048, 1).meta({ description: "The name in code or in the list; for resources, the URI." }),
   },
   {
     profile: textUpTo(40),
-    key: textUpTo(40).meta({ description: "A key's id; nobody in particular when absent." }),
+    key: textUpTo(40).meta({ description: "A key's id; without it, a caller without a key." }),
     user: textUpTo(4096, 1).meta({
-      description: "A user of the app that mounts the Worker: JSON, as its `authenticate` says it.",
+      description: "A user of the app that mounts the Worker, as JSON in the form that `authenticate` returns.",
     }),
   },
 );
 
 export const EXPLAIN_ENDPOINTS = defineEndpoints({
   "GET /tenants/{id}/explain": {
-    summary: "Why is this visible or not, in this profile, and with this key or for this user?",
+    summary: "Explain why a caller sees a definition or not, in a profile, with a key or as a user",
     roles: ROLES.tenantRead,
     params: TenantParams,
     query: ExplainQuery,
-    replies: [{ status: 200, schema: Explanation, about: "The verdict, and each rule that had a say" }],
+    replies: [{ status: 200, schema: Explanation, about: "The decision, and the rules that took part" }],
   },
 });
 
@@ -127,15 +127,15 @@ const WebhookParams = object({ ...TenantParams.shape, webhook: textUpTo(100, 1) 
 
 export const WEBHOOK_ENDPOINTS = defineEndpoints({
   "GET /tenants/{id}/webhooks": {
-    summary: "A tenant's webhooks, and how much waits for them",
+    summary: "List a tenant's webhooks, and count their waiting messages",
     roles: ROLES.tenantRead,
     params: TenantParams,
     replies: [{ status: 200, schema: WebhooksShape, about: "Webhooks by name; no secrets" }],
   },
   "POST /tenants/{id}/webhooks/{webhook}/test": {
-    summary: "Send a webhook a message that says nothing, and say what became of it",
+    summary: "Send a test message to a webhook, and show the result",
     roles: ROLES.tenant,
     params: WebhookParams,
-    replies: [{ status: 200, schema: WebhookTestResult, about: "Whether it took it" }],
+    replies: [{ status: 200, schema: WebhookTestResult, about: "Whether the receiver accepted it" }],
   },
 });

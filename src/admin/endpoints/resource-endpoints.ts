@@ -13,9 +13,9 @@ export const PutQuery = object(UriMember, {
   audience: Audience.max(2),
   priority: z.number(typeError("must be a number")).min(0).max(1).meta({ "x-rule": "must be a number" }),
   lastModified: Timestamp.max(40).meta({
-    description: "When its content last changed, as the source of a copy says; now when absent.",
+    description: "The last change of the content, for a copy; default: now.",
   }),
-  binary: BooleanParam.meta({ description: "Whether it is bytes rather than text; by Content-Type when absent." }),
+  binary: BooleanParam.meta({ description: "Whether the body is bytes, not text; default: by Content-Type." }),
 });
 
 export const RESOURCE_ENDPOINTS = defineEndpoints({
@@ -34,19 +34,19 @@ export const RESOURCE_ENDPOINTS = defineEndpoints({
     conditions: ["If-None-Match"],
     replies: [
       { status: 200, mediaType: "*/*", about: "The body, with the resource's own Content-Type, and its ETag" },
-      { status: 304, about: "Not changed since" },
+      { status: 304, about: "Not modified" },
     ],
   },
   "PUT /tenants/{id}/resources/content": {
-    summary: "Write a resource: the body as it is, everything else in the query",
+    summary: "Write a resource: the content is the body, everything else is in the query",
     roles: ROLES.tenant,
     params: TenantParams,
     query: PutQuery,
     body: "stream",
     conditions: ["If-Match", "If-None-Match"],
     replies: [
-      { status: 200, schema: ResourceShape, about: "Written, or as it was already" },
-      { status: 201, schema: ResourceShape, about: "Made" },
+      { status: 200, schema: ResourceShape, about: "Written, or unchanged" },
+      { status: 201, schema: ResourceShape, about: "Created" },
     ],
   },
   "DELETE /tenants/{id}/resources/content": {

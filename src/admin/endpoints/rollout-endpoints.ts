@@ -33,22 +33,22 @@ export const BASE_ENDPOINTS = defineEndpoints({
     replies: [{ status: 200, schema: BaseDocument, about: "The document; the ETag is its revision" }],
   },
   "PUT /bases/{name}": {
-    summary: "Write a base document, which changes no tenant yet",
+    summary: "Write a base document; tenants do not change yet",
     roles: ROLES.platform,
     params: BaseParams,
     body: BaseDocument,
     conditions: ["If-Match"],
     replies: [
-      { status: 200, schema: ChangeResult, about: "Written, or as it was already" },
-      { status: 201, schema: ChangeResult, about: "Made" },
+      { status: 200, schema: ChangeResult, about: "Written, or unchanged" },
+      { status: 201, schema: ChangeResult, about: "Created" },
     ],
   },
   "POST /bases/{name}/rollout": {
-    summary: "Bring a base document to every tenant that extends it; dryRun says what would change",
+    summary: "Roll a base document out to every tenant that extends it; dryRun shows what would change",
     roles: ROLES.platform,
     params: BaseParams,
     body: NewRollout,
-    replies: [{ status: 202, schema: RolloutReference, about: "Begun; the server goes on by itself" }],
+    replies: [{ status: 202, schema: RolloutReference, about: "Started; the server continues by itself" }],
   },
   "DELETE /bases/{name}": {
     summary: "Delete a base document that no tenant extends",
@@ -59,7 +59,7 @@ export const BASE_ENDPOINTS = defineEndpoints({
 });
 
 const ToolParams = object({ name: textUpTo(BOUNDS.pattern, 1) });
-const BLOCK_REPLY = { status: 202, schema: BlockResult, about: "Recorded, and on its way to every tenant" };
+const BLOCK_REPLY = { status: 202, schema: BlockResult, about: "Stored, and on its way to every tenant" };
 
 export const BLOCK_ENDPOINTS = defineEndpoints({
   "GET /tools/blocked": {
@@ -69,14 +69,14 @@ export const BLOCK_ENDPOINTS = defineEndpoints({
     replies: [{ status: 200, schema: pageShapeOf(Block), about: "Blocked tools, by name" }],
   },
   "POST /tools/{name}/block": {
-    summary: "Block a tool, or `ID__tool` of an upstream, in every tenant; callers are told the note",
+    summary: "Block a tool, or `ID__tool` of an upstream, in every tenant; callers get the note",
     roles: ROLES.platform,
     params: ToolParams,
     body: NewBlock,
     replies: [BLOCK_REPLY],
   },
   "DELETE /tools/{name}/block": {
-    summary: "Let a tool be called again where its tenant allows it",
+    summary: "Lift the block of a tool in every tenant",
     roles: ROLES.platform,
     params: ToolParams,
     replies: [BLOCK_REPLY],
@@ -84,7 +84,7 @@ export const BLOCK_ENDPOINTS = defineEndpoints({
 });
 
 const RolloutParams = object({
-  version: textMatching(/^[1-9]\d{0,15}$/, "a version, as the answer to the change says it"),
+  version: textMatching(/^[1-9]\d{0,15}$/, "must be the version that the answer to the change has"),
 });
 
 export const ROLLOUT_ENDPOINTS = defineEndpoints({
@@ -95,16 +95,15 @@ export const ROLLOUT_ENDPOINTS = defineEndpoints({
     replies: [{ status: 200, schema: pageShapeOf(Rollout), about: "Rollouts, newest first" }],
   },
   "GET /rollouts/{version}": {
-    summary: "Show how far a rollout is",
+    summary: "Show the progress of a rollout",
     roles: ROLES.platformRead,
     params: RolloutParams,
     replies: [{ status: 200, schema: Rollout, about: "The rollout" }],
   },
   "POST /rollouts/{version}/stop": {
-    summary:
-      "Stop the rollout of a base after the tenants that are being changed; another rollout brings it to the others",
+    summary: "Stop the rollout of a base after the tenants in progress; another rollout reaches the rest",
     roles: ROLES.platform,
     params: RolloutParams,
-    replies: [{ status: 200, schema: Rollout, about: "The rollout: stopped" }],
+    replies: [{ status: 200, schema: Rollout, about: "The stopped rollout" }],
   },
 });

@@ -35,7 +35,7 @@ export const TENANT_ENDPOINTS = defineEndpoints({
     ],
   },
   "POST /tenants": {
-    summary: "Make a tenant; dryRun says what would be made",
+    summary: "Create a tenant; dryRun shows what would be created",
     roles: ROLES.platform,
     query: object({}, { dryRun: BooleanParam, unknownNames: UnknownNamesParam }),
     body: NewTenant,
@@ -44,9 +44,9 @@ export const TENANT_ENDPOINTS = defineEndpoints({
         status: 200,
         schema: ApplyResult,
         isOfDryRun: true,
-        about: "Of a dry run: it could be made, and what would be in its document",
+        about: "For a dry run: the document that the tenant would have",
       },
-      { status: 201, schema: CreatedTenant, about: "The tenant, which serves from now on" },
+      { status: 201, schema: CreatedTenant, about: "The tenant; its endpoint works at once" },
     ],
   },
   "GET /tenants/{id}": {
@@ -56,18 +56,18 @@ export const TENANT_ENDPOINTS = defineEndpoints({
     replies: [{ status: 200, schema: TenantShape, about: "The tenant" }],
   },
   "DELETE /tenants/{id}": {
-    summary: "Delete a tenant and everything it has; a try that was cut off can be repeated",
+    summary: "Delete a tenant with all its data; repeat the request if it is interrupted",
     roles: ROLES.platform,
     params: TenantParams,
     query: object({}, { created: textUpTo(40) }),
-    replies: [{ status: 204, about: "Nothing of it is left" }],
+    replies: [{ status: 204, about: "Deleted" }],
   },
 });
 
 const PromptParams = object({ ...TenantParams.shape, name: ToolName });
 const WriteQuery = object({}, { dryRun: BooleanParam, wait: BooleanParam });
 const DocumentQuery = object({}, { ...WriteQuery.shape, unknownNames: UnknownNamesParam });
-const APPLY_REPLY = { status: 200, schema: ApplyResult, about: "What changed, or would" };
+const APPLY_REPLY = { status: 200, schema: ApplyResult, about: "What changed, or would change" };
 
 export const DOCUMENT_ENDPOINTS = defineEndpoints({
   "GET /tenants/{id}/document": {
@@ -77,11 +77,11 @@ export const DOCUMENT_ENDPOINTS = defineEndpoints({
     conditions: ["If-None-Match"],
     replies: [
       { status: 200, schema: Document, about: "As its operators wrote it; the ETag is its revision" },
-      { status: 304, about: "Not changed since" },
+      { status: 304, about: "Not modified" },
     ],
   },
   "PUT /tenants/{id}/document": {
-    summary: "Apply a whole document; dryRun says what would change",
+    summary: "Replace a tenant's document; dryRun shows what would change",
     roles: ROLES.tenant,
     params: TenantParams,
     query: DocumentQuery,
@@ -126,20 +126,20 @@ const LIMIT_REPLY = { status: 200, schema: ApplyResult, about: "What changed" };
 
 export const LIMIT_ENDPOINTS = defineEndpoints({
   "GET /tenants/{id}/limits": {
-    summary: "Each limit of a tenant: its value, who set it, and what is used of it",
+    summary: "List a tenant's limits: value, source and use",
     roles: ROLES.tenantRead,
     params: TenantParams,
-    replies: [{ status: 200, schema: LimitsShape, about: "Limits, and when each was exceeded last" }],
+    replies: [{ status: 200, schema: LimitsShape, about: "Limits, and the last time when each was exceeded" }],
   },
   "PUT /tenants/{id}/limits/{name}": {
-    summary: "Set a limit of a tenant; only operators raise what protects others",
+    summary: "Set a limit of a tenant; only operators can raise limits that protect other tenants",
     roles: ROLES.tenant,
     params: LimitParams,
     body: LimitValue,
     replies: [LIMIT_REPLY],
   },
   "DELETE /tenants/{id}/limits/{name}": {
-    summary: "Take a limit out of a tenant's own document, so that what lies under it holds",
+    summary: "Remove a limit from a tenant's own document, so that the default applies",
     roles: ROLES.tenant,
     params: LimitParams,
     replies: [LIMIT_REPLY],
@@ -150,49 +150,51 @@ export const SecretParams = object({ ...TenantParams.shape, name: SecretName });
 
 export const SECRET_ENDPOINTS = defineEndpoints({
   "GET /tenants/{id}/secrets": {
-    summary: "List secrets, without their values, which nothing shows",
+    summary: "List secrets, without their values",
     roles: ROLES.tenantRead,
     params: TenantParams,
     query: object(PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(Secret), about: "Secrets, by name" }],
   },
   "PUT /tenants/{id}/secrets/{name}": {
-    summary: "Set a secret: when a replacement is answered, no tool anywhere gets what was there before",
+    summary: "Set a secret. After the answer, no tool gets a replaced value",
     roles: ROLES.tenant,
     params: SecretParams,
     query: object({}, { wait: BooleanParam }),
     body: NewSecret,
-    replies: [{ status: 200, schema: ChangeResult, about: "Set; a new one is seen everywhere from effectiveAt on" }],
+    replies: [
+      { status: 200, schema: ChangeResult, about: "Set; a new value is in effect everywhere from effectiveAt on" },
+    ],
   },
   "DELETE /tenants/{id}/secrets/{name}": {
-    summary: "Delete a secret: when this answers, no tool anywhere gets it",
+    summary: "Delete a secret. After the answer, no tool gets it",
     roles: ROLES.tenant,
     params: SecretParams,
-    replies: [{ status: 200, schema: ChangeResult, about: "In force; unchanged where there was none any more" }],
+    replies: [{ status: 200, schema: ChangeResult, about: "In effect; not changed if it was already gone" }],
   },
 });
 
 export const BACKUP_ENDPOINTS = defineEndpoints({
   "GET /tenants/{id}/backup": {
-    summary: "Read what a backup has beside the export",
+    summary: "Get the part of a backup that the export does not have",
     roles: ROLES.platform,
     params: TenantParams,
-    replies: [{ status: 200, schema: BackupShape, about: "Keys by their hashes, sealed secrets" }],
+    replies: [{ status: 200, schema: BackupShape, about: "Hashes of keys, suspensions and sealed secrets" }],
   },
   "PUT /tenants/{id}/backup": {
-    summary: "Put back what is missing of a backup",
+    summary: "Restore missing keys, suspensions and secrets of a backup",
     roles: ROLES.platform,
     params: TenantParams,
     body: BackupRestore,
-    replies: [{ status: 200, schema: RestoreResult, about: "Put back" }],
+    replies: [{ status: 200, schema: RestoreResult, about: "Restored" }],
   },
 });
 
 export const EXPORT_ENDPOINTS = defineEndpoints({
   "GET /tenants/{id}/export": {
-    summary: "Export a tenant: its document, and what there is of resources; no keys, and no secrets",
+    summary: "Export a tenant's document and the list of its resources, without keys and secrets",
     roles: ROLES.tenantRead,
     params: TenantParams,
-    replies: [{ status: 200, schema: ExportLine, mediaType: "application/x-ndjson", about: "One JSON text a line" }],
+    replies: [{ status: 200, schema: ExportLine, mediaType: "application/x-ndjson", about: "One JSON text per line" }],
   },
 });

@@ -52,7 +52,7 @@ export const baseRoutes = defineRoutes(BASE_ENDPOINTS, {
     await removeStaleUses(context, name);
     const remaining = await baseRpcOf(context.env).removeBase(name, context.caller);
     if (remaining === null) throw notFound(`base ${name}`);
-    if (remaining > 0) throw new ProblemError("conflict", { detail: `Tenants extend it still: ${remaining}` });
+    if (remaining > 0) throw new ProblemError("conflict", { detail: `Tenants still extend it: ${remaining}` });
     return {};
   },
 });

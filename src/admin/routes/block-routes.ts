@@ -57,6 +57,6 @@ function upstreamToolWarning(name: string): FieldRule {
   const { id } = splitName(name) ?? { id: "" };
   return {
     field: "name",
-    rule: `${name} is not in the code: it holds wherever an upstream ${id} lists it, now or later`,
+    rule: `${name} is not in the code: the block applies to each tenant whose upstream ${id} lists it, now or later`,
   };
 }

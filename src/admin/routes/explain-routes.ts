@@ -139,14 +139,14 @@ function getHiddenDefinitions(
 }
 
 function hiddenReason(viewer: ExplainSubject["viewer"]): string {
-  return `code: visible ${typeof viewer === "string" ? `decides, and ${viewer}` : "hides it"}`;
+  return `code: visible ${typeof viewer === "string" ? `decides, but ${viewer}` : "hides it"}`;
 }
 
 /** Limits that refused a caller lately: a visible definition may have been refused for that reason. */
 async function exceededLimitReasons(context: AdminContext, handle: TenantHandle): Promise<string[]> {
   const { exceeded } = await getLimitUsage(context, handle);
   return exceeded.map(
-    ({ name, most, caller, at }) => `limit: ${name} of ${most} was met by ${caller}, noted last at ${at}`,
+    ({ name, most, caller, at }) => `limit: ${name} of ${most} was reached by ${caller}, last at ${at}`,
   );
 }
 

@@ -36,7 +36,7 @@ export const keyRoutes = defineRoutes(KEY_ENDPOINTS, {
     const expiresAt = expires === undefined ? null : Date.parse(expires);
     const key = { id, hash, name, scopes, profile, expires: expiresAt };
     const result = await handle.policy.addKey(key, context.caller, maxKeys);
-    if (result.state === "full") throw keyLimitReached(`the tenant may have no more keys than ${maxKeys}`);
+    if (result.state === "full") throw keyLimitReached(`at most ${maxKeys} keys: revoke a key first`);
     return { status: 201, body: { ...toApiKey(await requireKey(handle, id)), token } };
   },
   "POST /tenants/{id}/keys/self/rotate": async (context) => {
@@ -56,8 +56,8 @@ export const keyRoutes = defineRoutes(KEY_ENDPOINTS, {
 const DAY_MS = 86_400_000;
 /** The answer with the new key may be lost, and no one else has that key. */
 const ALREADY_ROTATED =
-  "was rotated already. If the new one did not arrive, an operator or the tenant's administrator makes another";
-const TOO_YOUNG = "A key that is less than a day old is made anew by an operator or the tenant's administrator";
+  "was rotated already. If you did not get the new key, ask an operator or the tenant's administrator for one";
+const TOO_YOUNG = "The key is less than a day old: only an operator or the tenant's administrator can rotate it";
 
 async function rotateKey(
   context: AdminContext,
@@ -75,7 +75,7 @@ async function rotateKey(
   if (result.state === "young") throw new ProblemError("conflict", { detail: TOO_YOUNG });
   if (result.state === "full") {
     throw keyLimitReached(
-      `${maxKeys}, and one more in a rotation: others still overlap; overlapSeconds 0 ends the old key at once`,
+      `at most ${maxKeys} keys, and one more during a rotation: wait for other rotations, or set overlapSeconds to 0`,
     );
   }
   // With an overlap, nothing is withdrawn now. Without one, the old key ends like a revoked key.
@@ -100,7 +100,7 @@ function checkNewKey(
   if (profile !== undefined && !Object.hasOwn(document.profiles ?? {}, profile)) {
     throw invalidFields(["profile", `there is no profile ${profile}`]);
   }
-  if (expires !== undefined && Date.parse(expires) <= Date.now()) throw invalidFields(["expires", "lies in the past"]);
+  if (expires !== undefined && Date.parse(expires) <= Date.now()) throw invalidFields(["expires", "is in the past"]);
 }
 
 function toApiKey({ id, name, scopes, profile, created, expires, lastUsed, retires }: KeyRecord) {

@@ -22,7 +22,7 @@ export const operatorRoutes = defineRoutes(OPERATOR_ENDPOINTS, {
     const { name, role, tenants = null, expires = null } = body;
     const { token, hash } = await createKey("operator");
     const created = await operatorRpcOf(env).addOperator({ name, role, tenants, expires }, hash, caller);
-    if (!created) throw new ProblemError("conflict", { errors: [{ field: "name", rule: `${name} is taken` }] });
+    if (!created) throw new ProblemError("conflict", { errors: [{ field: "name", rule: `${name} already exists` }] });
     return { status: 201, body: { ...created, token } };
   },
   "DELETE /operators/{name}": async ({ env, params, caller }) => {
@@ -33,8 +33,9 @@ export const operatorRoutes = defineRoutes(OPERATOR_ENDPOINTS, {
 
 function checkNewOperator({ name, role, tenants, expires }: Infer<typeof NewOperator>): void {
   if (RESERVED_NAMES.includes(name)) throw invalidFields(["name", "is a reserved word"]);
-  if (role === "tenant-admin" && tenants === undefined) throw invalidFields(["tenants", "a tenant-admin needs them"]);
+  if (role === "tenant-admin" && tenants === undefined)
+    throw invalidFields(["tenants", "is required for a tenant-admin"]);
   if (role !== "tenant-admin" && tenants !== undefined)
-    throw invalidFields(["tenants", "only a tenant-admin has them"]);
-  if (expires !== undefined && Date.parse(expires) <= Date.now()) throw invalidFields(["expires", "lies in the past"]);
+    throw invalidFields(["tenants", "is only allowed for a tenant-admin"]);
+  if (expires !== undefined && Date.parse(expires) <= Date.now()) throw invalidFields(["expires", "is in the past"]);
 }

@@ -26,7 +26,7 @@ export const rolloutRoutes = defineRoutes(ROLLOUT_ENDPOINTS, {
     const found = await rolloutsOf(env).rollout(version);
     if (!found) throw notFound(`rollout ${params.version}`);
     if (!isStopped && found.state !== "stopped") {
-      throw new ProblemError("conflict", { detail: "Only the rollout of a base that is under way can be stopped" });
+      throw new ProblemError("conflict", { detail: "Only a running rollout of a base can be stopped" });
     }
     return { body: toRollout(found) };
   },

@@ -29,7 +29,9 @@ export const secretRoutes = defineRoutes(SECRET_ENDPOINTS, {
     const sealed = await sealSecret(await requireSecretsRing(context.env), id, name, context.body.value);
     const result = await handle.policy.setSecret(name, sealed, context.caller);
     if (result.state === "full") {
-      throw new ProblemError("conflict", { detail: `The tenant ${id} has its ${MAX_SECRETS} secrets` });
+      throw new ProblemError("conflict", {
+        detail: `The tenant ${id} already has ${MAX_SECRETS} secrets, the maximum`,
+      });
     }
     if (result.state !== "written") throw notFound(`tenant ${id}`);
     const { revision } = result;
@@ -53,19 +55,19 @@ function secretNameParam({ name }: Infer<typeof SecretParams>): string {
 }
 
 const CREATE_KEY_HINT =
-  "32 random bytes in base64url, such as `openssl rand 32 | basenc --base64url | tr -d =` prints; " +
-  "`npx wrangler secret put SECRETS_KEY` sets it, on your machine a line SECRETS_KEY=... in .dev.vars, and start wrangler dev again";
+  "32 random bytes in base64url, such as from `openssl rand 32 | basenc --base64url | tr -d =`: " +
+  "`npx wrangler secret put SECRETS_KEY`, or on your machine write SECRETS_KEY=... into .dev.vars and start wrangler dev again";
 
 async function requireSecretsRing(env: AdminEnv): Promise<KeyRing> {
   const ring = await getSecretsRing(env);
   if (ring === "unset") {
     throw new ProblemError("conflict", {
-      detail: `This Worker cannot seal secrets: set SECRETS_KEY, ${CREATE_KEY_HINT}`,
+      detail: `This Worker cannot seal secrets. Set SECRETS_KEY to ${CREATE_KEY_HINT}`,
     });
   }
   if (ring === "broken") {
     throw new ProblemError("conflict", {
-      detail: `The Worker's SECRETS_KEY is not what it must be: ${CREATE_KEY_HINT}`,
+      detail: `The Worker's SECRETS_KEY is invalid. It must be ${CREATE_KEY_HINT}`,
     });
   }
   return ring;

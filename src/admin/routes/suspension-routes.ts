@@ -42,9 +42,10 @@ export const suspensionRoutes = defineRoutes(SUSPENSION_ENDPOINTS, {
   "POST /tenants/{id}/suspensions": async (context) => {
     const { kind, name = "", note } = context.body;
     requireOperatorForTenant(context, kind);
-    if (kind === "tenant" && context.body.name !== undefined) throw invalidFields(["name", "a tenant has none here"]);
+    if (kind === "tenant" && context.body.name !== undefined)
+      throw invalidFields(["name", "must be absent for a tenant"]);
     if (kind === "tenant") return suspendTenant(context, context.params.id, note);
-    if (name === "") throw invalidFields(["name", `says which ${kind}`]);
+    if (name === "") throw invalidFields(["name", `is required for a ${kind}`]);
     const handle = await requireTenant(context, context.params.id);
     const suspendedName = await resolveSuspensionName(context, handle, kind, name);
     const result = await handle.policy.suspend({ kind, name: suspendedName, note }, suspenderOf(context));
@@ -53,12 +54,12 @@ export const suspensionRoutes = defineRoutes(SUSPENSION_ENDPOINTS, {
   },
   "DELETE /tenants/{id}/suspensions/{kind}": async (context) => {
     const { id, kind } = context.params;
-    if (kind !== "tenant") throw invalidFields(["kind", `a ${kind} is resumed by its name`]);
+    if (kind !== "tenant") throw invalidFields(["kind", `must be followed by the name of the ${kind}`]);
     return resumeSuspension(context, id, kind, "");
   },
   "DELETE /tenants/{id}/suspensions/{kind}/{name}": async (context) => {
     const { id, kind, name } = context.params;
-    if (kind === "tenant") throw invalidFields(["name", "a tenant has none here"]);
+    if (kind === "tenant") throw invalidFields(["name", "must be absent for a tenant"]);
     return resumeSuspension(context, id, kind, kind === "principal" && KEY_ID.test(name) ? `key ${name}` : name);
   },
 });
@@ -66,7 +67,7 @@ export const suspensionRoutes = defineRoutes(SUSPENSION_ENDPOINTS, {
 /** A tenant-admin must not suspend the whole tenant, because only an operator could resume it. */
 function requireOperatorForTenant({ caller }: AdminContext, kind: SuspensionKindName): void {
   if (kind === "tenant" && caller.role === "tenant-admin") {
-    throw new ProblemError("forbidden", { detail: "Only an operator suspends a whole tenant" });
+    throw new ProblemError("forbidden", { detail: "Only an operator can suspend a whole tenant" });
   }
 }
 
@@ -138,7 +139,7 @@ function checkSuspensionLimit({ suspensions }: TenantRecord, id: string): string
   if (external.length < MAX_EXTERNAL_SUSPENSIONS) return id;
   throw invalidFields([
     "name",
-    `${MAX_EXTERNAL_SUSPENSIONS} are suspended already whom issuers or code name: take them away there`,
+    `${MAX_EXTERNAL_SUSPENSIONS} principals of issuers and code are suspended already: remove their access there`,
   ]);
 }
 
@@ -189,7 +190,8 @@ async function resumeSuspension(
   const created = handle.entry === null ? "" : handle.created;
   const canceled = kind === "tenant" ? await rolloutsOf(context.env).cancelDeferredSuspension(id, created) : undefined;
   const result = await handle.policy.resume(kind, toolName ?? name, suspenderOf(context), canceled?.version);
-  if (result.state === "forbidden") throw new ProblemError("forbidden", { detail: "An operator suspended this" });
+  if (result.state === "forbidden")
+    throw new ProblemError("forbidden", { detail: "An operator suspended this, so only an operator can resume it" });
   const answer = await confirmWithdrawal(handle, result);
   return canceled?.changed ? { body: { ...(answer.body as object), changed: true } } : answer;
 }

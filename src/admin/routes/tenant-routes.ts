@@ -62,7 +62,9 @@ export const tenantRoutes = defineRoutes(TENANT_ENDPOINTS, {
 /** Throws if the request names the tenant's creation time and another tenant has the name now. */
 function checkCreated({ id, created }: TenantHandle, expected: string | undefined): void {
   if (expected === undefined || expected === created) return;
-  throw new ProblemError("precondition-failed", { detail: `The tenant ${id} is another one now, made ${created}` });
+  throw new ProblemError("precondition-failed", {
+    detail: `The tenant ${id} was deleted and created again, at ${created}`,
+  });
 }
 
 type Summary = Infer<typeof TenantSummary>;
@@ -242,7 +244,7 @@ async function reserveTenant(context: AdminContext, placement: NewTenantPlacemen
 }
 
 function tenantIdTaken(id: string): ProblemError {
-  return new ProblemError("conflict", { errors: [{ field: "id", rule: `${id} is taken` }] });
+  return new ProblemError("conflict", { errors: [{ field: "id", rule: `${id} already exists` }] });
 }
 
 function newTenantHandle(context: AdminContext, id: string, entry: DirectoryEntry): TenantHandle {

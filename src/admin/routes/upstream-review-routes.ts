@@ -49,7 +49,7 @@ async function decideReview(verdict: ReviewVerdict, context: DecisionContext): P
   const reviews = () => createRpcClient(handle.stub(), reviewStore);
   const { unknown } = await reviews().decide({ id: upstream, verdict, digests }, context.caller);
   if (unknown.length > 0) {
-    const detail = `Nothing that waits now has the digest ${unknown.slice(0, 3).join(", ")}: look again`;
+    const detail = `No waiting definition has the digest ${unknown.slice(0, 3).join(", ")}: list them again`;
     throw new ProblemError("conflict", { detail });
   }
   const result = await rewriteReviewedSection(upstream, {
@@ -57,7 +57,7 @@ async function decideReview(verdict: ReviewVerdict, context: DecisionContext): P
     bodies: context.env.BODIES,
   });
   if (result?.state === "full") {
-    const detail = `The lists of this tenant's upstreams would be more than ${MAX_SECTIONS_BYTES} bytes together`;
+    const detail = `The lists of this tenant's upstreams would be more than ${MAX_SECTIONS_BYTES} bytes in total`;
     throw new ProblemError("conflict", { detail });
   }
   const effectiveAt = result?.state === "written" ? deadlineFrom(result.leftMs) : null;

@@ -90,7 +90,7 @@ async function refreshUpstream(
     throw new ProblemError("conflict", { detail: `The upstream ${upstream} is switched off` });
   }
   if (!(await operations.refresh(upstreamContext, upstream))) {
-    throw new ProblemError("conflict", { detail: `The upstream ${upstream} was configured anew meanwhile` });
+    throw new ProblemError("conflict", { detail: `The upstream ${upstream} was changed meanwhile: try again` });
   }
   const after = requireUpstreamState(await readUpstreamStates(context, id), upstream);
   const leasesEndAt = deadlineFrom(await handle.policy.leftMs());

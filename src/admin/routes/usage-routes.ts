@@ -15,7 +15,7 @@ const LENGTH_MS = { hour: HOUR_MS, day: 24 * HOUR_MS } as const;
 export const usageRoutes = defineRoutes(USAGE_ENDPOINTS, {
   "GET /tenants/{id}/usage/calls": async (context) => {
     const usage = context.options.features?.find((feature) => feature.usage)?.usage;
-    if (!usage) throw missingFeature("What was called needs the feature usage()");
+    if (!usage) throw missingFeature("Counts of calls need the feature usage()");
     const { id, stub, created } = await requireTenant(context, context.params.id);
     const { by = "hour", from, to, open = false } = context.query;
     const reader = usage(stub());

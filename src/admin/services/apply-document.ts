@@ -80,7 +80,10 @@ export async function applyDocument(
     next = { ...intent, ifMatch: null };
     previousChanges = changes;
   }
-  throw new ProblemError("busy", { detail: "Others keep changing this tenant", headers: { "retry-after": "1" } });
+  throw new ProblemError("busy", {
+    detail: "Other requests keep changing this tenant: try again",
+    headers: { "retry-after": "1" },
+  });
 }
 
 /** `isBaseOutdated`: a base was written at the same time, and the tenant has the older one. */

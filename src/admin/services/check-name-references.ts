@@ -147,7 +147,7 @@ function suggestionText(
   policyName: string | undefined,
 ): string {
   const originalName = renamed?.get(name);
-  if (originalName !== undefined) return `: rename calls ${originalName} so, write that`;
+  if (originalName !== undefined) return `: rename gives ${originalName} this name, so write ${originalName}`;
   const suggestion = policyName ?? suggestName(name, validNames);
   return suggestion === undefined ? "" : `: did you mean ${suggestion}?`;
 }

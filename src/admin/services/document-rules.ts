@@ -64,9 +64,10 @@ export function documentSizeErrors(document: TenantDocument): FieldRule[] {
 function documentBytesErrors(document: TenantDocument): FieldRule[] {
   const json = JSON.stringify(document);
   const { byteLength } = new TextEncoder().encode(json);
-  if (byteLength > MAX_DOCUMENT_BYTES) return [{ field: "", rule: `has at most ${MAX_DOCUMENT_BYTES} bytes` }];
+  if (byteLength > MAX_DOCUMENT_BYTES)
+    return [{ field: "", rule: `the document must have at most ${MAX_DOCUMENT_BYTES} bytes` }];
   if (countContainers(json, MAX_DOCUMENT_CONTAINERS) <= MAX_DOCUMENT_CONTAINERS) return [];
-  return [{ field: "", rule: `has at most ${MAX_DOCUMENT_CONTAINERS} objects and lists` }];
+  return [{ field: "", rule: `the document must have at most ${MAX_DOCUMENT_CONTAINERS} objects and lists` }];
 }
 
 /** Bounds the patterns that are matched against each name one by one. The worst case is a caller with all scopes. */
@@ -116,7 +117,10 @@ function duplicateNameErrors(
       if (other === undefined) return [];
       const renamed = renamingOf(profile[kind], target)?.name === undefined ? other : target;
       return [
-        { field: `profiles.${name}.${kind}.rename.${renamed}.name`, rule: `"${listed}" is the name of another here` },
+        {
+          field: `profiles.${name}.${kind}.rename.${renamed}.name`,
+          rule: `another definition is already named "${listed}"`,
+        },
       ];
     });
   });

@@ -76,7 +76,7 @@ function stateReasons(
 ): string[] {
   if (state.kind === "fresh" || (state.kind === "degraded" && isListed)) return [];
   const since =
-    state.kind === "lastGood" ? ` since ${new Date(state.since).toISOString()}, what it had then stays` : "";
+    state.kind === "lastGood" ? ` since ${new Date(state.since).toISOString()}, with the definitions of that time` : "";
   return [`source ${id}: ${STATE_WORDS[state.kind]}: ${withDetail(state.why, detail)}${since}`];
 }
 

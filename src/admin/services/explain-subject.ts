@@ -47,7 +47,7 @@ export async function resolveSubject(
 function anonymousSubject({ mode = "open", auth }: TenantDocument): ExplainSubject {
   const isAdmitted = mode === "open" || mode === "mixed";
   const scopes = mode === "mixed" ? (auth?.anonymous?.scopes ?? []) : undefined;
-  const keyRequired = isAdmitted || mode === "oauth" ? undefined : "tenant: takes a key, and none is named";
+  const keyRequired = isAdmitted || mode === "oauth" ? undefined : "tenant: needs a key, and the request names none";
   const blockedBy = isAdmitted ? [] : [keyRequired ?? NO_KEYS];
   const subject = { id: ANONYMOUS.id, scopes, blockedBy, ...(keyRequired !== undefined && { keyRequired }) };
   if (isAdmitted) return { ...subject, viewer: ANONYMOUS };
@@ -55,7 +55,7 @@ function anonymousSubject({ mode = "open", auth }: TenantDocument): ExplainSubje
   return {
     ...subject,
     viewer: missingCaller,
-    unknown: `principal: ${missingCaller}, so what limits one is not known`,
+    unknown: `principal: ${missingCaller}, so its limits are unknown`,
   };
 }
 
@@ -67,7 +67,7 @@ function keySubject(key: KeyRecord, { mode }: TenantDocument, profile: string | 
   if (mode === "oauth") return { id, scopes, blockedBy: [NO_KEYS], viewer: principal };
   const expiry = Math.min(key.expires ?? Infinity, key.retires ?? Infinity);
   const blockedBy = [
-    ...(expiry <= Date.now() ? ["key: has ended"] : []),
+    ...(expiry <= Date.now() ? ["key: has expired"] : []),
     ...(key.profile !== null && key.profile !== profile ? [`key: is for the profile ${key.profile} only`] : []),
   ];
   return { id, scopes, blockedBy, viewer: principal };
@@ -84,12 +84,14 @@ function appUserSubject(
   const principal = appPrincipal(user, document.scopes);
   const { mode = "open" } = document;
   const blockedBy = [
-    ...(context.options.catalog.isPrivate ? [] : ["app: this Worker has no authenticate, so nobody is its user"]),
-    ...(tenant !== undefined && tenant !== tenantId ? [`app: is a user of the tenant ${tenant}`] : []),
-    ...(tenant === undefined && mode !== "open" ? ["app: names no tenant of theirs; only open ones let them in"] : []),
-    ...(expires <= Date.now() ? ["app: what it said of them has ended"] : []),
+    ...(context.options.catalog.isPrivate ? [] : ["app: this Worker has no authenticate, so it has no users"]),
+    ...(tenant !== undefined && tenant !== tenantId ? [`app: this is a user of the tenant ${tenant}`] : []),
+    ...(tenant === undefined && mode !== "open"
+      ? ["app: the user has no tenant, so only open tenants admit this user"]
+      : []),
+    ...(expires <= Date.now() ? ["app: the user's session has expired"] : []),
   ];
-  const viewer = claims ? principal : "what the app says of them in claims is not known here";
+  const viewer = claims ? principal : "the user's claims are unknown here";
   return { id: principal.id, scopes: principal.scopes, blockedBy, viewer };
 }
 

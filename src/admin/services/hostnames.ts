@@ -56,7 +56,7 @@ function hostnameError({ env, request, caller }: AdminContext, hostname: string)
   }
   const requestHosts = [request.headers.get("host") ?? "", new URL(request.url).host].map(hostnameOf);
   return isWorkerHostname(hostname, env) || requestHosts.includes(hostname)
-    ? `${hostname} is the Worker's own`
+    ? `${hostname} is a hostname of the Worker itself`
     : undefined;
 }
 

@@ -107,4 +107,4 @@ async function suspendedUpstreamToolRule(
   return tool && `an operator stopped the tool ${tool.name}: ${OPERATOR_ONLY_RULE}`;
 }
 
-const OPERATOR_ONLY_RULE = "only an operator may change this meanwhile";
+const OPERATOR_ONLY_RULE = "only an operator may change this until the suspension ends";

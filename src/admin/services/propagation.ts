@@ -41,7 +41,7 @@ async function waitForStreamsClosed(stub: TenantStub): Promise<boolean> {
 export async function requireStreamsClosed(stub: TenantStub): Promise<void> {
   if (await waitForStreamsClosed(stub)) return;
   throw new ProblemError("busy", {
-    detail: "It is in force for every request; streams that are open may not have ended yet. Try again",
+    detail: "The change is in effect for every request, but open streams may not have ended yet. Try again",
   });
 }
 

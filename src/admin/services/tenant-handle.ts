@@ -104,7 +104,7 @@ export async function resolveDeclaredTenant(
     return await options.tenantResolver.resolve(id, env);
   } catch (error) {
     options.onError?.(error);
-    const detail = `The Worker's code cannot say now what ${id} is`;
+    const detail = `The function tenants in the Worker's code failed for ${id}`;
     throw new ProblemError("busy", { detail, headers: { "retry-after": "5" } });
   }
 }

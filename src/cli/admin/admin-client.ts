@@ -122,7 +122,7 @@ const repeatedCursor = (route: string) =>
 /** These values would change the path: DELETE of the secret `..` would delete its tenant. */
 function rejectEmptyParams({ params = {} }: { readonly params?: Readonly<Record<string, string>> } = {}): void {
   for (const value of Object.values(params)) {
-    if (["", ".", ".."].includes(value)) throw usageError(`${value}: names nothing`);
+    if (["", ".", ".."].includes(value)) throw usageError(`"${value}": is not a valid name`);
   }
 }
 
@@ -211,8 +211,8 @@ function withTokenHint(refusal: ResponseError, { url, token, tokenSource, getTok
   if (refusal.status !== 401) return refusal;
   const hint =
     token === undefined
-      ? `no token: set TENANTRY_TOKEN or run tenantry login${isLoopback(url) ? "; in the folder of npm start, or of .dev.vars with ADMIN_TOKEN, it is found" : ""}`
-      : `the token of ${tokenSource} was refused by ${url}${getToken ? "; tenantry login gets another one" : ""}`;
+      ? `no token: set TENANTRY_TOKEN or run tenantry login${isLoopback(url) ? "; for a server on this machine, run the command in the folder of npm start or of .dev.vars" : ""}`
+      : `the token of ${tokenSource} was refused by ${url}${getToken ? "; tenantry login gets a new one" : ""}`;
   return new ResponseError(401, `${refusal.message} (${hint})`);
 }
 

@@ -49,16 +49,15 @@ export async function readDocument(file: string, terminal: Terminal): Promise<Do
 export async function readTenantFile(file: string, terminal: Terminal): Promise<TenantFile> {
   const { value, withPositions } = await readDocument(file, terminal);
   const { id, region, jurisdiction, ...document } = value;
-  if (id !== undefined && typeof id !== "string") throw usageError(`${file}: id: must be a text`);
+  if (id !== undefined && typeof id !== "string") throw usageError(`${file}: id: must be a string`);
   const placement = { ...(region !== undefined && { region }), ...(jurisdiction !== undefined && { jurisdiction }) };
   return { id, placement, document, withPositions };
 }
 
 const YAML_ERROR_TEXTS: Readonly<Record<string, string>> = {
-  BLOCK_AS_IMPLICIT_KEY:
-    "a name inside a value: a text with a colon needs quotes, or the next line is indented too far",
-  MULTILINE_IMPLICIT_KEY: "a name and its colon stand in one line: a colon is missing, or quotes around a text",
-  TAB_AS_INDENT: "a tab, where YAML wants blanks",
+  BLOCK_AS_IMPLICIT_KEY: "a name inside a value: put a text with a colon in quotes, or indent the next line less",
+  MULTILINE_IMPLICIT_KEY: "a name and its colon must be in one line: add the colon, or quotes around a text",
+  TAB_AS_INDENT: "a tab: indent YAML with spaces",
 };
 const BRACES_HINT = "{{ begins a mapping in YAML: put the text in quotes";
 
@@ -76,7 +75,7 @@ async function parseYaml(
   const [problem] = parsed.errors;
   if (problem) {
     const [offset] = problem.pos;
-    if (problem.code === "MULTIPLE_DOCS") throw fail(offset, "one document a file, without another --- line");
+    if (problem.code === "MULTIPLE_DOCS") throw fail(offset, "a file must have one document, without another --- line");
     throw fail(
       offset,
       text.startsWith("{{", offset) ? BRACES_HINT : (YAML_ERROR_TEXTS[problem.code] ?? problem.message),

@@ -70,7 +70,7 @@ async function isUpToDate({ stored, file }: DownloadFile): Promise<boolean> {
 }
 
 function changedError(uri: string): CliError {
-  return new CliError(EXIT.conflict, `${uri} changes while it is loaded: run the same command again`);
+  return new CliError(EXIT.conflict, `${uri} changed during the download: run the same command again`);
 }
 
 /** false: the body differs from the listing. */

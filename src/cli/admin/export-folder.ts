@@ -117,12 +117,12 @@ function parseEntry(line: string, location: string): IndexEntry {
   const entry = parseJsonLine(line, location);
   const { uri, file, name, mimeType, tags = [], lastModified = "" } = entry ?? {};
   if (typeof uri !== "string" || typeof name !== "string" || typeof mimeType !== "string") {
-    throw usageError(`${location}: needs the texts uri, file, name and mimeType`);
+    throw usageError(`${location}: uri, file, name and mimeType must be strings`);
   }
   if (typeof file !== "string" || !isSafePath(file))
     throw usageError(`${location}: file: must be a path within the folder`);
   if (!Array.isArray(tags)) throw usageError(`${location}: tags: must be a list`);
-  if (typeof lastModified !== "string") throw usageError(`${location}: lastModified: must be a text`);
+  if (typeof lastModified !== "string") throw usageError(`${location}: lastModified: must be a string`);
   return { size: 0, sha256: "", ...entry, uri, file, name, mimeType, tags };
 }
 
@@ -160,7 +160,7 @@ export async function readSources(folder: string, rejectsLinks = false): Promise
   }
   const uris = new Set<string>();
   for (const { uri } of sources) {
-    if (uris.has(uri)) throw usageError(`${join(folder, INDEX_FILE)}: ${uri} is there twice`);
+    if (uris.has(uri)) throw usageError(`${join(folder, INDEX_FILE)}: ${uri} appears twice`);
     uris.add(uri);
   }
   return sources;
@@ -171,7 +171,7 @@ async function assertNoLinks(folder: string, file: string): Promise<void> {
     throw fileError(error, file);
   });
   const isPlainFile = stats.isFile() && (await isInsideWithoutLinks(folder, file));
-  if (!isPlainFile) throw usageError(`${file}: is a link, or behind one, or no file: no backup has such a one`);
+  if (!isPlainFile) throw usageError(`${file}: must be a file, and not a link or inside a linked folder`);
 }
 
 /** Writes to a temporary file and renames it, so that no reader sees half of the content. */

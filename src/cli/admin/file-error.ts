@@ -4,7 +4,7 @@ import { CliError, EXIT } from "../exit.ts";
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "no such file or folder",
-  EEXIST: "a file is there already",
+  EEXIST: "a file of this name already exists",
   EACCES: "permission denied",
   EPERM: "permission denied",
   EISDIR: "is a folder",

@@ -25,13 +25,15 @@ function withPosition(
 ): MemberError {
   if (position === undefined) return { field, rule };
   const { line, col } = lines.linePos(position.offset);
-  return { field, rule: rule + quotesHint(rule, position.node), position: `${file}:${line}:${col}` };
+  return { field, rule: rule + typeHint(rule, position.node), position: `${file}:${line}:${col}` };
 }
 
 /** YAML reads 2025 as a number, and `yes` as a text. */
-function quotesHint(rule: string, node: Node | undefined): string {
-  const isUnquoted = isScalar(node) && typeof node.value !== "string" && node.source !== undefined;
-  return isUnquoted && rule.startsWith("expected string") ? ` (as a text: "${node.source}")` : "";
+function typeHint(rule: string, node: Node | undefined): string {
+  if (!isScalar(node) || node.source === undefined) return "";
+  const isUnquoted = typeof node.value !== "string";
+  if (isUnquoted && rule.startsWith("expected string")) return ` (as a text: "${node.source}")`;
+  return rule.startsWith("expected boolean") && /^(?:yes|no|on|off)$/i.test(node.source) ? ": write true or false" : "";
 }
 
 interface NodePosition {

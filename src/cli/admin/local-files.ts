@@ -101,7 +101,7 @@ function rejectDuplicates(files: readonly LocalFile[]): void {
   const duplicate = files.findIndex((file, at) => file.uri === files[at - 1]?.uri);
   if (duplicate < 0) return;
   throw usageError(
-    `${files[duplicate - 1]?.displayPath} and ${files[duplicate]?.displayPath} would both become ${files[duplicate]?.uri}`,
+    `${files[duplicate - 1]?.displayPath} and ${files[duplicate]?.displayPath} would both have the URI ${files[duplicate]?.uri}`,
   );
 }
 

@@ -11,7 +11,7 @@ const KEY_MODES = /^(?:key(?:\+oauth)?|mixed)$/;
 /** undefined: the document has no `auth`, or all of it has an effect. */
 export function ignoredAuthText({ auth, mode = "open" }: Pick<Effective, "auth" | "mode">): string | undefined {
   if (!auth || TOKEN_MODES.test(mode)) return undefined;
-  return `auth does nothing in the mode ${mode}: for people to sign in write mode: key+oauth, or oauth without keys`;
+  return `auth has no effect in the mode ${mode}: to let people sign in, set mode: key+oauth, or oauth without keys`;
 }
 
 export function signInEntries({ effective, url }: Pick<Infer<typeof TenantShape>, "effective" | "url">) {

@@ -26,11 +26,14 @@ const RULES: readonly (readonly [
   isUnfit: (part: string, bare: string, options: Required<TargetFolderOptions>) => boolean,
 ])[] = [
   ["leads to another folder", (_part, bare) => bare === "" || /^\.\.?$|[/\\\u0000]|^[a-z]:/i.test(bare)],
-  ["holds characters that no name should", (part) => !isPrintable(part) || /[\n\t]|\p{Cs}/u.test(part)],
-  ["is a device on some systems", (_part, bare) => WINDOWS_DEVICE.test(bare)],
-  ["ends in a dot or space, which some systems drop", (_part, bare) => /[. ]$/.test(bare)],
-  ["is no name on this system", (part, _bare, { platform }) => platform === "win32" && INVALID_ON_WINDOWS.test(part)],
-  ["is a name of our own", (_part, bare) => bare.toLowerCase().startsWith(TEMPORARY_PREFIX)],
+  ["contains characters that are not allowed in a name", (part) => !isPrintable(part) || /[\n\t]|\p{Cs}/u.test(part)],
+  ["is a device name on Windows", (_part, bare) => WINDOWS_DEVICE.test(bare)],
+  ["ends in a dot or space, which some systems remove", (_part, bare) => /[. ]$/.test(bare)],
+  [
+    "is not a valid name on this system",
+    (part, _bare, { platform }) => platform === "win32" && INVALID_ON_WINDOWS.test(part),
+  ],
+  ["is reserved for temporary files of tenantry", (_part, bare) => bare.toLowerCase().startsWith(TEMPORARY_PREFIX)],
   ["begins with a dot; --hidden takes it", (_part, bare, { hidden }) => bare.startsWith(".") && !hidden],
 ];
 
@@ -100,7 +103,7 @@ export async function makeParents(root: string, file: string): Promise<void> {
         if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
       });
       if ((await lstat(folder)).isSymbolicLink())
-        throw targetError(`${folder}: is a link, and ${file} would be behind it`);
+        throw targetError(`${folder}: is a link, which ${file} would follow out of the folder`);
     }
   } catch (error) {
     throw error instanceof CliError ? error : fileError(error, file);

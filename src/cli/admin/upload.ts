@@ -169,7 +169,7 @@ async function resolveConflict(source: UploadSource, resources: ResourceClient):
 
 function withUploadCount(error: unknown, done: number, all: number): unknown {
   if (!(error instanceof CliError)) return error;
-  const countText = `${done} of ${all} are stored, the same command again sends the rest`;
+  const countText = `${done} of ${all} are stored; run the same command again to send the rest`;
   return new CliError(error.exit, `${error.message} (${countText})`, { cause: error });
 }
 

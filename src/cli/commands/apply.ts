@@ -47,13 +47,13 @@ interface DiffOptions extends ApplyOptions {
 
 const EXAMPLES = `
 Examples:
-  tenantry apply -f tenant.yaml                    what the file says, nothing else
+  tenantry apply -f tenant.yaml                    exactly what the file says
   tenantry apply -f tenant.yaml --dry-run          only show the difference
   tenantry apply -f acme/                          a folder that export wrote: document and resources
   tenantry apply -f acme/ --tenant acme-copy       the same under another name
-  tenantry apply -f acme/ --prune                  and delete what the folder does not have
+  tenantry apply -f acme/ --prune                  and delete resources that the folder does not have
 
-A tenant that does not exist is created. A member that the file leaves out is removed from the document; resources
+A tenant that does not exist is created. A field that the file leaves out is removed from the document; resources
 are removed only with --prune. Applying again changes nothing. The file: tenantry help document.`;
 
 export function addApplyCommands(program: Command, terminal: Terminal): void {
@@ -135,7 +135,7 @@ async function readAddedUpstreams(
         throw error;
       },
     );
-    if (why !== undefined) context.warn(`${upstream} is a part of ${id} and could not be read: ${why ?? ""}`);
+    if (why !== undefined) context.warn(`${upstream} of ${id} is stored, but could not be read: ${why ?? ""}`);
   });
   const spinner = context.quiet || context.json || added.length === 0 ? undefined : context.terminal.stderr;
   await withSpinner(spinner, `Reading ${formatCount(added.length, "upstream")}`, () => read);
@@ -154,8 +154,8 @@ async function readInput(terminal: Terminal, options: ApplyOptions): Promise<Inp
   const path = resolve(terminal.folder, options.file);
   const folder = options.file !== "-" && (await isFolder(path)) ? path : undefined;
   if (folder !== undefined && !(await readdir(folder)).includes(TENANT_FILE)) {
-    const reason = `has no ${TENANT_FILE}, as a folder of tenantry export has`;
-    throw usageError(`${options.file}: ${reason}. Files of several tenants are applied one by one`);
+    const reason = `is no folder of tenantry export, because it has no ${TENANT_FILE}`;
+    throw usageError(`${options.file}: ${reason}. Apply the files of several tenants one by one`);
   }
   const file = await readTenantFile(folder === undefined ? options.file : join(folder, TENANT_FILE), terminal);
   const id = options.tenant ?? file.id;
@@ -280,7 +280,9 @@ async function applyBases(context: CommandContext, folder: string, { dryRun }: A
       else
         await withPositions(() => context.api.request("PUT /bases/{name}", { params: { name: base }, body: wanted }));
     } else if (!isDeepStrictEqual(existing, wanted)) {
-      context.note(`Base ${base} is different here and stays as it is; tenantry base put and base rollout change it`);
+      context.note(
+        `Base ${base} has other content on the server and was not changed; tenantry base put and tenantry base rollout change it`,
+      );
     }
   }
   return missing;

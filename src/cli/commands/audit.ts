@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { Argument } from "commander";
 import { collectPages } from "../admin/admin-client.ts";
 import { usageError } from "../exit.ts";
-import { parseCount, parseKeyId } from "./option-values.ts";
+import { keyIdIn, parseCount, parseKeyId } from "./option-values.ts";
 import { runCommand, takeNewest, type CommandContext } from "../command-context.ts";
 import { changeText, differences, kindOf, MARKS, type DocumentChange } from "../terminal/changes.ts";
 import { truncate, definitionList, shortJson, formatTable, formatTime } from "../terminal/table.ts";
@@ -105,7 +105,7 @@ async function showExplanation(
   [tenant, kind, name]: readonly [string, string, string?],
   options: { profile?: string; key?: string; user?: string },
 ): Promise<void> {
-  if (name === undefined) throw usageError(`explain ${tenant} ${kind}: write the ${NAME_LABELS[kind] ?? "name"}, too`);
+  if (name === undefined) throw usageError(`explain ${tenant} ${kind}: the ${NAME_LABELS[kind] ?? "name"} is missing`);
   const { profile, key } = options;
   // A bare id is a user of this tenant.
   const isId = options.user !== undefined && !options.user.startsWith("{");
@@ -118,9 +118,12 @@ async function showExplanation(
     const { visible, callable, listedAs, reasons, decidedBy = [], unknown = [], causes = [] } = explanation;
     const answers: [string, boolean | string | null][] = [["visible", visible]];
     if (key === undefined && causes.some(({ code }) => code === "key-required")) {
-      context.note(
-        `Said of somebody without a key; --key ID says it of one, as tenantry key list ${tenant} shows them.`,
-      );
+      const givenId = keyIdIn(context.terminal.env.TENANTRY_KEY ?? "");
+      const advice =
+        givenId === undefined
+          ? `For a key, add --key ID: tenantry key list ${tenant} shows the ids.`
+          : `For the key in TENANTRY_KEY, add --key ${givenId}.`;
+      context.note(`This is the answer for a caller without a key. ${advice}`);
     }
     if (kind !== "resource") answers.push(["callable", callable], ["listed as", listedAs]);
     answers.push(["because", decidedBy.join("; ")]);
@@ -130,7 +133,7 @@ async function showExplanation(
       const hints = upstreamHints(matching, { tenant, upstream: matching[0]?.source ?? "" });
       return [
         `${mark} ${oneLine(reason)}`,
-        ...(hints === undefined ? [] : [`  what helps: ${oneLine(rewriteInvocation(hints, context.terminal.env))}`]),
+        ...(hints === undefined ? [] : [`  what to do: ${oneLine(rewriteInvocation(hints, context.terminal.env))}`]),
       ];
     });
     // An unknown may also be one of the reasons; print it once.

@@ -34,10 +34,10 @@ interface BackupContent {
 }
 
 const BACKUP_HELP = `
-The folder is what export writes, and kept.json: API keys by their hashes, suspensions, secrets as SECRETS_KEY seals them,
-digests of approved definitions; and audit.ndjson, for people to read. Keep the folder as you keep secrets: restore takes
-keys from it, so a person who changes it can add a key. Not in it: logins (people sign in again), sessions, usage, running
-calls.`;
+The folder has the files of tenantry export, audit.ndjson for people to read, and kept.json: hashes of API keys,
+suspensions, secrets that SECRETS_KEY sealed, and digests of approved definitions. Keep the folder secret: a person who
+changes it can add a key, because restore takes keys from it. A backup has no logins (people sign in again), sessions,
+usage or running calls.`;
 
 export function addBackupCommands(program: Command, terminal: Terminal): void {
   const backup = program
@@ -59,11 +59,11 @@ export function addBackupCommands(program: Command, terminal: Terminal): void {
       "after",
       `
 Examples:
-  tenantry restore backups/acme                                     document, resources, approvals; all of it where it is gone
-  tenantry restore backups/acme --keys                              also keys, some of which may have been revoked since
+  tenantry restore backups/acme                                     document, resources, approvals; keys and secrets only of a deleted tenant
+  tenantry restore backups/acme --keys                              also keys; some may have been revoked since the backup
   tenantry restore backups/acme --url https://elsewhere.example     the same tenant there
 
-Where it was cut off, run it again, with --keys. Restoring twice changes nothing.`,
+If a restore was interrupted, run it again with --keys. Restoring twice changes nothing.`,
     );
   runCommand(restore, terminal, restoreTenant);
 }
@@ -87,7 +87,7 @@ async function backUpTenant(context: CommandContext, [id, out]: readonly [string
       formatCount(keys.length, "key"),
       formatCount(secrets.length, "secret"),
     ];
-    return `${id} is in ${folder}: ${counts.join(", ")}. Keep it as you keep secrets: restore takes keys from it`;
+    return `${id} is in ${folder}: ${counts.join(", ")}. Keep this folder secret: restore takes keys from it`;
   });
 }
 
@@ -112,16 +112,16 @@ async function restoreTenant(
     const secrets = id === tenant ? rows.secrets : [];
     if (secrets.length < rows.secrets.length) {
       context.warn(
-        `${formatCount(rows.secrets.length, "secret")} of ${tenant} cannot be opened as ${id}: set them again`,
+        `${formatCount(rows.secrets.length, "secret")} of ${tenant} not restored, because secrets are sealed for the tenant's name: set them again`,
       );
     }
     const body = { ...rows, secrets } as unknown as AdminRequest<"PUT /tenants/{id}/backup">["body"];
     const done = await context.api.request("PUT /tenants/{id}/backup", { params: { id }, body });
-    context.note(`${id}: ${formatCount(done.rows, "row")} of keys, suspensions and secrets put back`);
-    if (id !== tenant && rows.keys.length > 0) context.warn(`${tenant}: its keys open /mcp/${id}, too`);
+    context.note(`${id}: ${formatCount(done.rows, "row")} of keys, suspensions and secrets restored`);
+    if (id !== tenant && rows.keys.length > 0) context.warn(`keys of ${tenant} now also work at /mcp/${id}`);
   } else {
     context.note(
-      `${id} was there: its keys, suspensions and secrets stay as they are; --keys puts back what is missing`,
+      `${id} existed already: its keys, suspensions and secrets were not changed; --keys restores missing ones`,
     );
   }
   for (const [upstream, digests] of Object.entries(approved)) await approveAgain(context, [id, upstream], digests);
@@ -131,11 +131,12 @@ async function readBackup(file: string): Promise<BackupContent> {
   const text = await readFile(file, "utf8").catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw fileError(error, file);
     throw usageError(
-      `${file} is not there: tenantry backup writes it; for a folder of export, tenantry apply -f FOLDER`,
+      `${file} does not exist: tenantry backup writes it. For a folder of tenantry export, run tenantry apply -f FOLDER`,
     );
   });
   const backup = parseBackup(text, file);
-  if (!isBackup(backup)) throw usageError(`${file}: is not what backup wrote: tenant, approved, and lists of rows`);
+  if (!isBackup(backup))
+    throw usageError(`${file}: is not a file of tenantry backup: it must have tenant, approved, and lists of rows`);
   return backup;
 }
 
@@ -143,7 +144,7 @@ function parseBackup(text: string, file: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
-    throw usageError(`${file}: is no JSON: ${String(error)}`);
+    throw usageError(`${file}: is not JSON: ${String(error)}`);
   }
 }
 
@@ -173,6 +174,8 @@ async function approveAgain(
     }
     context.note(`${upstream}: ${formatCount(stillPending.length, "definition")} approved again`);
   } catch (error) {
-    context.warn(`${upstream}: nothing approved again: ${error instanceof Error ? error.message : String(error)}`);
+    context.warn(
+      `${upstream}: no definition approved again: ${error instanceof Error ? error.message : String(error)}`,
+    );
   }
 }

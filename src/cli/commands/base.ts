@@ -45,8 +45,9 @@ Examples:
   tenantry base rollout standard --dry-run
   tenantry base rollout standard
 
-A tenant's own members win over its bases. A tenant that the new base does not fit keeps the old one and is named. The server
-goes on by itself: this only shows how far it is. tenantry rollout list shows it later, and rollout stop stops it.`,
+A tenant's own fields win over its bases. If the new base does not fit a tenant, the tenant keeps the old base, and the
+command names the tenant. The server does the rollout, and this command only shows its progress. tenantry rollout list shows
+the progress later, and tenantry rollout stop stops the rollout.`,
     );
   runCommand(rollout, terminal, rollOutBase);
 
@@ -83,7 +84,8 @@ async function putBase(context: CommandContext, [name]: readonly [string], { fil
   context.show(done, () =>
     done.changed ? `${name}: written (revision ${done.revision})` : `${name}: nothing to change`,
   );
-  if (done.changed) context.note(`Tenants take it when they are applied next: tenantry base rollout ${name}`);
+  if (done.changed)
+    context.note(`Tenants use it from their next apply on; to change them now, run tenantry base rollout ${name}`);
 }
 
 async function rollOutBase(

@@ -17,7 +17,7 @@ export function addBlockCommands(program: Command, terminal: Terminal): void {
 
   const add = block
     .command("add")
-    .description("Block a tool in every tenant. Returns when the block is in force.")
+    .description("Block a tool in every tenant. Returns when the block is in effect.")
     .argument("<tool>", "its name, or ID__tool for one of every upstream with that id")
     .requiredOption("-n, --note <text>", "a text for callers")
     .addHelpText(

@@ -28,7 +28,7 @@ interface CallOptions extends KeyOptions {
 
 const UNKNOWN_TOOL = ERRORS.invalidParams.code;
 const MISSING_CAPABILITY = ERRORS.missingCapability.code["2026"];
-const TERMINAL_HINT = "the tool asks a person: run tenantry call in a terminal";
+const TERMINAL_HINT = "the tool asks a question: run tenantry call in a terminal";
 const MAX_LIST_PAGES = 100;
 /** The member of a tool's `_meta` with the upstream's own name for the tool, which may be a list: docs/gateway.md. */
 const ORIGINAL_NAME = "tenantry/name";
@@ -45,13 +45,13 @@ export function addCallCommand(program: Command, terminal: Terminal): void {
       "after",
       `
 Examples:
-  tenantry call demo                                                 which tools are there
+  tenantry call demo                                                 lists the tools
   tenantry call demo note_write title=Hello text="My first note." tags=work,idea
   tenantry call demo note_list limit=5 --json | jq .structuredContent
   tenantry call acme/public search --json-args '{"query":"holiday"}' --key-file key.txt
 
-Ends with ${EXIT.refused} when the tool reports an error. A tool that asks something is answered at the terminal. Characters that would
-steer a terminal are replaced by ones that can be seen, in a pipe too; --raw and --json keep them, --json as escapes.`,
+The exit code is ${EXIT.refused} if the tool reports an error. If the tool asks a question, you answer at the terminal. Control characters
+are replaced by visible ones, in a pipe too; --raw keeps them, and --json prints them as escapes.`,
     );
   runCommand(call, terminal, runCall);
 }
@@ -60,7 +60,7 @@ type Args = readonly [endpoint: string, tool: string | undefined, pairs: readonl
 
 async function runCall(context: CommandContext, [endpointRef, tool, pairs]: Args, options: CallOptions): Promise<void> {
   if (tool === undefined && options.jsonArgs !== undefined) {
-    throw usageError("--json-args: there is no tool for these arguments");
+    throw usageError("--json-args: needs a tool");
   }
   const endpoint = createMcpEndpoint(
     endpointUrl(context.api.base, endpointRef),
@@ -147,8 +147,8 @@ function openToolServer(context: CommandContext, endpoint: McpEndpoint): ToolSer
 function completeResult(result: JsonObject): JsonObject {
   const { resultType = "complete" } = result;
   if (resultType === "complete") return result;
-  const inputRequiredMessage = "the server asks something, and only a person at a terminal can answer";
-  const why = resultType === "input_required" ? inputRequiredMessage : "the server answered with no complete result";
+  const inputRequiredMessage = "the server asks a question that only a person at a terminal can answer";
+  const why = resultType === "input_required" ? inputRequiredMessage : "the server sent no complete result";
   throw new CliError(EXIT.refused, why);
 }
 

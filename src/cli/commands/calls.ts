@@ -52,8 +52,8 @@ Examples:
   tenantry calls verify acme
   tenantry calls verify acme --head 8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4
 
-Keep the hash that it prints where who runs the server cannot change it: given as --head it shows later that nobody wrote
-all of them anew.`,
+Store the printed hash in a place that the server's operators cannot change. Later, --head checks that the calls up to this
+hash were not rewritten.`,
     );
   runCommand(verify, terminal, verifyCalls);
 }
@@ -61,7 +61,7 @@ all of them anew.`,
 const fetchLines = async ({ api }: CommandContext, tenant: string, query: { after?: number; last?: number } = {}) =>
   jsonLines<Line>(await api.response("GET /tenants/{id}/calls", { params: { id: tenant }, query }));
 
-const NO_CALLS = "No recorded calls: a tenant chooses it by audit in its document, docs/audit.md.";
+const NO_CALLS = "No recorded calls: the field audit of the tenant's document turns recording on, docs/audit.md.";
 
 async function showCalls(
   context: CommandContext,
@@ -120,13 +120,13 @@ async function verifyCalls(
   }
   if (!position || !isEnded) throw tamperedError(tenant, position?.sequence ?? 0);
   if (!isFound) {
-    const why = "all of them were written anew, the hash is older than what is kept, or it is mistyped";
+    const why = "the calls were rewritten, the hash is older than the oldest stored call, or it is mistyped";
     throw new CliError(EXIT.refused, `${tenant}: no recorded call has the hash of --head; ${why}`);
   }
   const { hash } = position;
   if (count === 0) context.note(NO_CALLS);
   context.show({ tenant, calls: count, head: hash }, () => {
-    return `${counted(count, "recorded call")} of ${tenant}: nothing was changed; the newest hash is ${hash}`;
+    return `${counted(count, "recorded call")} of ${tenant}: unchanged; the newest hash is ${hash}`;
   });
 }
 
@@ -153,6 +153,6 @@ function isLinkedTo(position: ChainPosition, { sequence, hash, entry }: Extract<
 function tamperedError(tenant: string, sequence: number): CliError {
   return new CliError(
     EXIT.refused,
-    `${tenant}: the recorded calls are not as they were written: at ${sequence} one was changed, or those before it are gone`,
+    `${tenant}: the recorded calls do not match their hashes: call ${sequence} was changed, or calls before it were removed`,
   );
 }

@@ -43,14 +43,14 @@ export function addConnectCommand(program: Command, terminal: Terminal): void {
       "after",
       `
 Examples:
-  tenantry connect demo                                          which clients there are
+  tenantry connect demo                                          lists the clients
   tenantry connect demo --client claude-code
   tenantry connect acme/public --client cursor --key-file key.txt
   tenantry connect acme --client vscode --auth login
   tenantry connect https://mcp.example.com/mcp/acme --client curl --auth key
 
-What is printed goes to stdout alone, and what to do with it to stderr: docs/clients.md. Without a key, ${KEY_PLACEHOLDER} stands where
-it belongs. A key that is given is tried, and printed with the rest.`,
+The configuration goes to stdout, and the instructions to stderr: docs/clients.md. Without a key, the configuration has
+${KEY_PLACEHOLDER} in its place. A given key is tested first, and printed as part of the configuration.`,
     );
   runCommand(connect, terminal, runConnect);
 }
@@ -88,7 +88,7 @@ const KEY = /^[\w.~+/-]+=*$/;
 
 function nameOf(url: string, option: string | undefined): string {
   if (option === undefined) return serverNameOf(url);
-  if (!NAME.test(option)) throw usageError("--name: up to 64 letters, digits, - and _");
+  if (!NAME.test(option)) throw usageError("--name: must be 1 to 64 letters, digits, - and _");
   return option;
 }
 
@@ -104,16 +104,17 @@ async function accessOf(context: CommandContext, url: string, options: ConnectOp
   const { terminal } = context;
   const keyInput = await readKey(terminal, options);
   const key = keyInput?.token;
-  if (key !== undefined && !KEY.test(key)) throw usageError("a key has letters, digits and -._~+/= alone");
+  if (key !== undefined && !KEY.test(key)) throw usageError("a key must contain only letters, digits and -._~+/=");
   const asKey = { kind: "key", key: key ?? KEY_PLACEHOLDER } as const;
   if (options.auth !== undefined) return options.auth === "key" ? asKey : { kind: options.auth };
   const { kind, rejectedBecause } = await detectAccess(createMcpEndpoint(url, keyInput), terminal.signal);
-  if (rejectedBecause !== undefined) context.warn(`${url} refuses its callers now (403): ${rejectedBecause}`);
+  if (rejectedBecause !== undefined)
+    context.warn(`${url} refuses every caller at the moment (403): ${rejectedBecause}`);
   // Clients take this 401 for the start of a login, and do not mention the key.
   if (key !== undefined && kind !== "open") {
     throw new CliError(
       EXIT.notAuthorised,
-      `${url} refuses this key; tenantry doctor says more, --auth key prints it all the same`,
+      `${url} refuses this key; tenantry doctor shows why, and --auth key prints the configuration anyway`,
     );
   }
   return key === undefined && kind !== "key" ? { kind } : asKey;
@@ -123,14 +124,14 @@ function remainingSteps({ access, url }: ClientEndpoint, endpointRef: string, te
   const steps: string[] = [];
   if (access.kind === "key" && access.key === KEY_PLACEHOLDER) {
     const tenant = endpointRef.includes("://") ? "TENANT" : (endpointRef.split("/")[0] ?? endpointRef);
-    const placeholderText = text.includes(KEY_PLACEHOLDER) ? `${KEY_PLACEHOLDER} is where a key belongs: ` : "";
+    const placeholderText = text.includes(KEY_PLACEHOLDER) ? `${KEY_PLACEHOLDER} stands for a key: ` : "";
     steps.push(
       `${placeholderText}tenantry key create ${tenant} --name NAME makes ${placeholderText === "" ? "a key" : "one"}.`,
     );
   }
-  if (access.kind === "login") steps.push("Where the tenant takes keys too, --auth key shows that.");
+  if (access.kind === "login") steps.push("If the tenant also takes keys, --auth key shows their configuration.");
   if (url.startsWith("http:") && !isLoopbackUrl(url) && access.kind !== "open") {
-    steps.push("The URL is http: what lets callers in is sent unencrypted.");
+    steps.push("The URL is http: keys and tokens are sent unencrypted.");
   }
   return steps;
 }
@@ -143,8 +144,8 @@ function showClients(context: CommandContext, endpointRef: string): void {
   }));
   context.show(clients, () =>
     formatTable(
-      ["client", "what it is", "where that is written"],
-      clients.map(({ client, title, file }) => [client, title, file ?? "nowhere: a command, or a dialogue"]),
+      ["client", "name", "configuration file"],
+      clients.map(({ client, title, file }) => [client, title, file ?? "none: a command or a dialog"]),
       context.terminal.stdout,
     ),
   );

@@ -39,7 +39,7 @@ Examples:
   tenantry doctor acme/public --origin https://app.example.com
   tenantry doctor acme --json | jq '.[] | select(.state == "failed")'
 
-Ends with ${EXIT.ok} where nothing failed, ${EXIT.unreachable} where there is no connection, ${EXIT.notAuthorised} where the key is refused, else with ${EXIT.refused}.`,
+The exit code is ${EXIT.ok} if nothing failed, ${EXIT.unreachable} if there is no connection, ${EXIT.notAuthorised} if the key is refused, else ${EXIT.refused}.`,
     );
   runCommand(doctor, terminal, runDoctor);
 }
@@ -61,7 +61,7 @@ async function runDoctor(
   const failures = findings.filter(({ state }) => state === "failed").length;
   const isComplete = findings.at(-1) !== NO_CREDENTIAL;
   if (failures > 0) context.note(`${formatCount(failures, "check")} failed.`);
-  else context.note(isComplete ? "Nothing failed." : "Nothing failed, as far as a client comes without a credential.");
+  else context.note(isComplete ? "Nothing failed." : "Nothing failed, but some checks need a credential.");
   if (exit !== EXIT.ok) throw new CliError(exit, "");
 }
 
@@ -97,7 +97,7 @@ const NO_CREDENTIAL: Finding = {
   check: "initialize",
   state: "skipped",
   detail: "the endpoint needs a credential",
-  fix: "Give one: --key-file FILE, or TENANTRY_KEY.",
+  fix: "Give a key: --key-file FILE, or TENANTRY_KEY. An unknown tenant gives the same answer, so check its name.",
 };
 
 const MARKS = { ok: "ok", note: "note", failed: "FAIL", skipped: "-" } as const;

@@ -31,7 +31,7 @@ Examples:
   tenantry errors 8f3a2c71-0b1d-4c57-9e0a-5d2b6f7e1a90
   tenantry errors --tenant acme --limit 5
 
-Errors are kept for two weeks, the last 200 of each tenant, where the Worker has telemetry(): docs/telemetry.md.`,
+If the Worker has telemetry(), it stores the last 200 errors of each tenant for two weeks: docs/telemetry.md.`,
     );
   runCommand(errors, terminal, showErrors);
 
@@ -54,12 +54,12 @@ async function showErrors(
       : context.api.pages("GET /tenants/{id}/errors", { params: { id: tenant }, query }, limit + 1);
   const errors = takeNewest(context, await collectPages(pages), limit);
   if (requestId !== undefined && errors.length === 0) {
-    const why = "the id is another, it is older than two weeks, or only the Worker's log has it, under requestId";
-    throw new CliError(EXIT.notFound, `no error is kept under ${requestId}: ${why}`);
+    const why = "the id is mistyped, the error is older than two weeks, or only the Worker's log has it, as requestId";
+    throw new CliError(EXIT.notFound, `no error is stored with the id ${requestId}: ${why}`);
   }
-  if (errors.length === 0) context.note("No errors are kept of the last two weeks.");
+  if (errors.length === 0) context.note("No errors in the last two weeks.");
   if (requestId === undefined && errors.some(({ message }) => message === "")) {
-    context.note("What has - for its error is kept with its tenant: tenantry errors REQUEST, or --tenant, shows it.");
+    context.note("Errors that show - are stored with their tenant: tenantry errors REQUEST, or --tenant, shows them.");
   }
   context.show(errors, () =>
     requestId === undefined ? errorTable(errors, context) : errors.map(errorText).join("\n\n"),
@@ -99,7 +99,7 @@ async function showMetrics(context: CommandContext): Promise<void> {
     const refusalRows = toRows(refusals).map(([name = "", count = ""]) => [`refused: ${name}`, count]);
     const levelRows = toRows(levels).map(([name = "", level = ""]) => [`now: ${name}`, level]);
     return formatTable(
-      ["counted", "since this isolate began"],
+      ["counted", "since this isolate started"],
       [...toRows(counts), ...refusalRows, ...levelRows],
       context.terminal.stdout,
     );

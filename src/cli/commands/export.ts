@@ -34,7 +34,7 @@ Examples:
   tenantry apply -f backup/acme                                  changes nothing
   tenantry apply -f backup/acme --url https://elsewhere.example  the same tenant there
 
-The folder holds tenant.yaml, bases/ (the documents it extends), resources.ndjson (one line a resource) and the
+The folder has tenant.yaml, bases/ (the documents it extends), resources.ndjson (one line a resource) and the
 bodies under resources/. Exporting into the same folder again loads only what changed.`,
     );
   runCommand(command, terminal, exportTenant);
@@ -47,7 +47,7 @@ async function exportTenant(
 ): Promise<void> {
   const { folder, resources, ...loaded } = await exportInto(context, id, out);
   context.show({ tenant: id, folder, resources, ...loaded }, () => {
-    return `${id} is in ${folder}: ${formatCount(resources, "resource")}, ${loaded.loaded} loaded, ${loaded.unchanged} there already`;
+    return `${id} is exported to ${folder}: ${formatCount(resources, "resource")}, ${loaded.loaded} loaded, ${loaded.unchanged} unchanged`;
   });
 }
 
@@ -55,7 +55,8 @@ async function exportTenant(
 export async function exportInto(context: CommandContext, id: string, out: string | undefined): Promise<ExportResult> {
   const folder = resolve(context.terminal.folder, out ?? id);
   const { region, jurisdiction, own: document } = await context.api.request("GET /tenants/{id}", { params: { id } });
-  if ((await place.detectExport(folder)) === "other") throw usageError(`${folder}: holds something that is no export`);
+  if ((await place.detectExport(folder)) === "other")
+    throw usageError(`${folder}: has other files, and is not a folder of tenantry export`);
   await rejectOtherTenantFolder(folder, id, context.terminal);
   const previousEntries = (await place.readIndex(folder)) ?? [];
   const target = new TargetFolder(folder);
@@ -94,7 +95,9 @@ async function rejectOtherTenantFolder(folder: string, id: string, terminal: Ter
   if (!(await place.pathExists(file))) return;
   const { id: storedId } = await readTenantFile(file, terminal);
   if (storedId !== id)
-    throw usageError(`${folder}: holds ${storedId ?? "a document without an id"}, not ${id}: name another folder`);
+    throw usageError(
+      `${folder}: has an export of ${storedId ?? "a document without an id"}, not of ${id}: name another folder`,
+    );
 }
 
 /** A base name is a single file name: apply would not find a base in a subfolder. */

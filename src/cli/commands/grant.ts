@@ -62,7 +62,7 @@ async function listGrants(
 ): Promise<void> {
   const query = principal === undefined ? {} : { principal };
   const grants = await collectPages(context.api.pages("GET /tenants/{id}/grants", { params: { id: tenant }, query }));
-  if (grants.length === 0) context.note("No grants: nobody let a client do anything here.");
+  if (grants.length === 0) context.note("No grants: no person has given a client access.");
   context.show(grants, () => {
     const rows = grants.map((one) => [
       one.id,
@@ -86,7 +86,7 @@ function grantSummary({ deny, allow, toolsOnly, profile, scopes }: Grant): strin
 
 async function listClients(context: CommandContext, [tenant]: readonly [string]): Promise<void> {
   const clients = await collectPages(context.api.pages("GET /tenants/{id}/login-clients", { params: { id: tenant } }));
-  if (clients.length === 0) context.note("No clients: none has asked anybody to sign in here.");
+  if (clients.length === 0) context.note("No clients: no OAuth client has registered or asked for a login.");
   context.show(clients, () => {
     const rows = clients.map((one) => [one.id, one.name, one.kind, one.redirects.join(" "), formatTime(one.lastUsed)]);
     const titles = ["client", "name", "kind", "redirects", "last used"];

@@ -16,7 +16,7 @@ Help:
   tenantry help COMMAND          what it does, with examples
   tenantry help document         the fields of a tenant.yaml
   tenantry help configuration    the server and the token of a command
-  tenantry help what-is-noted    usage, recorded calls, errors, webhooks, backups
+  tenantry help records          usage, recorded calls, errors, webhooks, backups
   tenantry help local-clients    for programs that start their MCP servers
   tenantry help exit-codes       for scripts`;
 
@@ -30,7 +30,7 @@ export const TOPICS: Readonly<Record<string, string>> = {
   description: What Acme's own people work with.
   instructions: Ask before you delete anything.
   mode: key+oauth                # key: API keys only (default); open: everybody; oauth, key+oauth, mixed: see auth
-  maxStalenessMs: 5000           # ms until a withdrawal is in force everywhere; over 10000: operators only
+  maxStalenessMs: 5000           # ms until a revocation is in effect everywhere; over 10000: operators only
   icon: https://acme.example/icon.png   # for clients, and the page in a browser
   allowedOrigins: ["https://app.acme.example"]
   hostnames: [mcp.acme.example]
@@ -114,24 +114,27 @@ is tenantry stdio. In claude_desktop_config.json or .cursor/mcp.json:
   {
     "mcpServers": {
       "acme": {
-        "command": "npx",
-        "args": ["-y", "tenantry", "stdio", "acme", "--url", "https://mcp.example.com"],
+        "command": "node",
+        "args": ["/PATH/TO/CHECKOUT/src/cli/main.ts", "stdio", "acme", "--url", "https://mcp.example.com"],
         "env": { "TENANTRY_KEY": "tnt_..." }
       }
     }
   }
 
-In .vscode/mcp.json the outer member is "servers". The key may be in a file too: "--key-file", "PATH" in "args". As "--key",
-"tnt_..." other programs of this machine can read it.
+This runs the command line of a checkout, with Node 22.18 or newer. In a project of tenantry init, "command" is
+"/PATH/TO/PROJECT/node_modules/.bin/tenantry", and "args" begin with "stdio".
 
-Without a server, "args": ["-y", "tenantry", "stdio", "--local", "--project", "PATH"] runs the Worker in PATH for as long as
-the client runs. Its data is kept in PATH/.tenantry, for one client at a time; --state names another folder.
+In .vscode/mcp.json the outer field is "servers". The key can also be in a file: "--key-file", "PATH" in "args". Do not use
+"--key", because other programs on this machine can read it.
 
-A client shows what goes wrong in its log of the server's stderr. To see it yourself:
+Without a server, "stdio", "--local", "--project", "PATH" in "args" runs the Worker in PATH for as long as the client runs. Its
+data is stored in PATH/.tenantry, for one client at a time; --state names another folder.
+
+A client shows errors in its log of the server's stderr. To see them yourself:
 
   echo '{"jsonrpc":"2.0","id":1,"method":"ping"}' | tenantry stdio acme --url https://mcp.example.com`,
 
-  "what-is-noted": `What a Worker records of its tenants, the feature that records it, and the page:
+  records: `What a Worker records of its tenants, the feature that records it, and the page:
 
   tenantry usage --tenant acme       how often tools were called: usage(), docs/usage.md
   tenantry calls show acme           who called which tool: callAudit() and audit in the document, docs/audit.md

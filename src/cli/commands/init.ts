@@ -24,7 +24,7 @@ export function addInitCommand(program: Command, terminal: Terminal): void {
   const init = program
     .command("init")
     .description("Write a new project: a Worker with a tool, its test, and wrangler.toml.")
-    .argument("[folder]", "where it is written (default: here)")
+    .argument("[folder]", "the folder of the project (default: this one)")
     .option("--name <name>", "the name of the Worker (default: the folder's)")
     .option("--package <source>", "the npm source of tenantry (default: the source of this program)")
     .addHelpText(
@@ -33,7 +33,7 @@ export function addInitCommand(program: Command, terminal: Terminal): void {
 Examples:
   tenantry init
   tenantry init shop
-  npx ./tenantry-0.1.0.tgz init shop                   from what npm pack made
+  npx ./tenantry-0.1.0.tgz init shop                   from a tarball of npm pack
   tenantry init shop --package ../tenantry-0.1.0.tgz
 
 Nothing is overwritten, and nothing is installed: npm install comes next.`,
@@ -64,7 +64,9 @@ async function runInit(
     [...files.keys()].map((path) => join(folder ?? "", path)),
   );
   const enter = folder === undefined ? "" : `cd ${shellWord(folder)} && `;
-  context.note(`Next: ${enter}npm install && npm test && npm start. README.md there says how to go on.`);
+  context.note(
+    `Next, with Node 22.12 or newer: ${enter}npm install && npm test && npm start. README.md there describes the next steps.`,
+  );
 }
 
 function projectNameFor(project: string, option: string | undefined): string {

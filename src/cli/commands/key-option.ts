@@ -34,7 +34,8 @@ export async function readKey(
 ): Promise<KeyInput | undefined> {
   if (key !== undefined && keyFile !== undefined) throw usageError("--key and --key-file: give one of them");
   if (key !== undefined) return toKeyInput(key, "--key");
-  if (keyFile === "-" && stdin === "taken") throw usageError("--key-file: stdin is the client's here; name a file");
+  if (keyFile === "-" && stdin === "taken")
+    throw usageError("--key-file: must be a file, because the client uses stdin");
   if (keyFile !== undefined) return toKeyInput(await readText(keyFile, terminal), "--key-file");
   const environmentKey = terminal.env.TENANTRY_KEY || undefined;
   return environmentKey === undefined ? undefined : toKeyInput(environmentKey, "TENANTRY_KEY");

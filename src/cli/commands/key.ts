@@ -55,7 +55,7 @@ Examples:
     .argument("<tenant>")
     .argument(
       "[key]",
-      "the key's id or name, as key list shows; left out: the key that is given, once a day",
+      "the key's id or name, as key list shows; default: the key in --key-file, once a day",
       parseKeyId,
     )
     .option("--overlap <time>", "how long the old key still works, such as 0s or 7d; default: a day", parseSeconds)
@@ -80,7 +80,7 @@ async function createKey(context: CommandContext, [tenant]: readonly [string], o
   const [tenantId, profileInTenant] = tenant.split("/");
   if (profileInTenant !== undefined)
     throw usageError(
-      `${tenant}: a key of that profile alone is tenantry key create ${tenantId} --profile ${profileInTenant}`,
+      `${tenant}: for a key of this profile, run tenantry key create ${tenantId} --profile ${profileInTenant}`,
     );
   const body = {
     name,
@@ -162,7 +162,9 @@ async function findKeyId({ api }: CommandContext, tenant: string, key: string): 
   const keys = await collectPages(api.pages("GET /tenants/{id}/keys", { params: { id: tenant } }));
   const [first, ...more] = keys.filter(({ name }) => name === key).map(({ id }) => id);
   if (first === undefined || more.length === 0) return first;
-  throw usageError(`${tenant} has several keys of the name ${key}: give one of the ids ${[first, ...more].join(", ")}`);
+  throw usageError(
+    `${tenant} has several keys with the name ${key}: use one of the ids ${[first, ...more].join(", ")}`,
+  );
 }
 
 /** Authenticates with the key itself; no operator token is sent. */
@@ -172,7 +174,7 @@ async function rotateOwn(
   { body, options }: { readonly body: { readonly overlapSeconds?: number }; readonly options: KeyOptions },
 ): Promise<void> {
   const key = await readKey(context.terminal, options);
-  if (key === undefined) throw usageError("key rotate: name the key by its id, or give the key: --key-file FILE");
+  if (key === undefined) throw usageError("key rotate: name the key's id, or give the key itself with --key-file FILE");
   const { base } = context.api;
   const api = createAdminApi({ url: base, token: key.token, tokenSource: key.source }, context.terminal.signal);
   showCreatedKey(context, await api.request("POST /tenants/{id}/keys/self/rotate", { params: { id: tenant }, body }));

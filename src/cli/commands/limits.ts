@@ -14,7 +14,7 @@ export function addLimitsCommand(program: Command, terminal: Terminal): void {
     .command("limits")
     .description("Show a tenant's limits, their source and use, or set one.")
     .argument("<tenant>")
-    .argument("[name=value]", "a limit and its new value; default takes the tenant's own away")
+    .argument("[name=value]", "a limit and its new value; default removes the tenant's own value")
     .addHelpText(
       "after",
       `
@@ -23,8 +23,8 @@ Examples:
   tenantry limits acme toolCalls=5000
   tenantry limits acme toolCalls=default
 
-Whoever may write the tenant's document may lower a limit. One that is raised by an operator protects others; one that is
-raised by the tenant protects it from its own callers. docs/limits.md says what each counts.`,
+Everyone who can write the tenant's document can lower its limits. The column "raised by" says who can raise a limit: only
+operators, if the limit protects other tenants. docs/limits.md says what each limit counts.`,
     );
   runCommand(limits, terminal, async (context: CommandContext, [tenant, change]: readonly [string, string?]) => {
     if (change === undefined) await showLimits(context, tenant);
@@ -49,7 +49,7 @@ async function showLimits(context: CommandContext, tenant: string): Promise<void
       rows,
       context.terminal.stdout,
     );
-    return limits.exact ? `${text}\nThe limits of a day are exact.` : text;
+    return limits.exact ? `${text}\nDaily limits are exact.` : text;
   });
 }
 

@@ -53,7 +53,7 @@ Examples:
   tenantry listen acme --resource file:///handbook/holidays.md
   tenantry listen acme --json | jq --unbuffered .method       one JSON message a line
 
-When the connection drops, it is made again, and stderr says so: what changed meanwhile is not printed.`,
+If the connection is lost, the command connects again and says so on stderr. Changes in between are not printed.`,
     );
   runCommand(listen, terminal, runListen);
 }
@@ -111,8 +111,8 @@ function printUpdate(
       return context.log(`${dropReason(event.fault)}; listening again in ${event.waitMs / 1000} s`);
     case "listening": {
       const missing = missingFrom(event.filter, filter);
-      if (missing.length > 0) context.log(`not announced here: ${missing.join(", ")}`);
-      if (event.isReconnect || hasWorked) context.log("listening again; what changed meanwhile is not known");
+      if (missing.length > 0) context.log(`this server does not announce: ${missing.join(", ")}`);
+      if (event.isReconnect || hasWorked) context.log("listening again; changes since the interruption are unknown");
       else context.note(`Watching ${url}; Ctrl+C ends it.`);
     }
   }
@@ -120,7 +120,7 @@ function printUpdate(
 
 function withUnsupportedHint(problem: unknown): unknown {
   if (!(problem instanceof McpResponseError) || problem.code !== METHOD_NOT_FOUND) return problem;
-  return new CliError(EXIT.refused, `${problem.message} (this server announces nothing)`, { cause: problem });
+  return new CliError(EXIT.refused, `${problem.message} (this server sends no notifications)`, { cause: problem });
 }
 
 /** Without options: all three lists, but no single resource. */

@@ -36,7 +36,9 @@ Examples:
   tenantry login --url https://mcp.example.com < token.txt
   pass show mcp/token | tenantry login --url https://mcp.example.com
 
-Where operators of the server sign in with an authorization server, a browser opens; its address is printed, too. Else a token is asked for, or read from stdin. Other programs of this machine can read --token. Several servers may be kept: the last login is the default, --url picks another.`,
+If operators of the server sign in with an authorization server, a browser opens; the address is printed, too. Otherwise, the
+command asks for a token, or reads it from stdin. Other programs on this machine can read --token. You can log in to several
+servers: the last login is the default, and --url selects another.`,
     );
   runCommand(login, terminal, async (context, _args, options: LoginOptions) => {
     const globals = login.optsWithGlobals<GlobalOptions>();
@@ -45,7 +47,10 @@ Where operators of the server sign in with an authorization server, a browser op
     const client = usesBrowser ? await fetchSignInClient(url, terminal.signal) : undefined;
     if (client) return logInByBrowser(context, url, { client, port: options.port ?? 0, yes: options.yes });
     if (options.browser) {
-      throw new CliError(EXIT.notFound, `operators of ${url} have tokens: tenantry login without --browser takes one`);
+      throw new CliError(
+        EXIT.notFound,
+        `${url} has no sign-in in the browser: run tenantry login without --browser, and give a token`,
+      );
     }
     return logInByToken(context, url, globals.token);
   });
@@ -59,7 +64,7 @@ Where operators of the server sign in with an authorization server, a browser op
     const { existed, signIn: savedSignIn } = await forgetToken(url, terminal);
     if (savedSignIn) await revokeAtIssuer(context, savedSignIn);
     context.show({ url, forgotten: existed }, () =>
-      existed ? `The token of ${url} is forgotten` : `No token of ${url} is kept`,
+      existed ? `The token of ${url} is deleted` : `No token of ${url} is stored`,
     );
   });
 }
@@ -71,7 +76,10 @@ async function logInByBrowser(context: CommandContext, url: string, options: Sig
   const file = await saveSignIn(url, tokens, options.client, terminal);
   const { accountName = "somebody", refreshToken, expires } = tokens;
   const until = refreshToken === undefined ? `, until ${new Date(expires).toISOString()}` : "";
-  context.show({ url, file, as: accountName }, () => `Logged in to ${url} as ${accountName}${until}; kept in ${file}`);
+  context.show(
+    { url, file, as: accountName },
+    () => `Logged in to ${url} as ${accountName}${until}; stored in ${file}`,
+  );
 }
 
 async function logInByToken(context: CommandContext, url: string, tokenOption: string | undefined): Promise<void> {
@@ -79,7 +87,7 @@ async function logInByToken(context: CommandContext, url: string, tokenOption: s
   const token = parseToken(tokenOption ?? (await askToken(terminal, url)));
   await checkToken({ url, token, tokenSource: tokenOption === undefined ? "stdin" : "--token" }, terminal);
   const file = await saveToken(url, token, terminal);
-  context.show({ url, file }, () => `Logged in to ${url}; kept in ${file}`);
+  context.show({ url, file }, () => `Logged in to ${url}; stored in ${file}`);
 }
 
 /** A failure here does not restore the sign-in that was deleted locally. */
@@ -88,7 +96,7 @@ async function revokeAtIssuer(context: CommandContext, { refreshToken, ...client
   try {
     await new IssuerClient(client, context.terminal.signal).revoke(refreshToken);
   } catch (error) {
-    context.warn(`the sign-in goes on at ${client.issuer}: ${(error as Error).message}`);
+    context.warn(`the sign-in at ${client.issuer} was not ended: ${(error as Error).message}`);
   }
 }
 
@@ -109,6 +117,6 @@ async function askToken(terminal: Terminal, url: string): Promise<string> {
   const text = isInteractive(terminal)
     ? await askSecret(terminal, `Token for ${url}: `)
     : (await readStdin(terminal)).toString("utf8");
-  if (text.trim() === "") throw usageError("no token: type it, or give it on stdin, such as < token.txt");
+  if (text.trim() === "") throw usageError("no token: type it, or pass it on stdin, such as < token.txt");
   return text;
 }

@@ -45,12 +45,15 @@ export function parsePriority(text: string): number {
   return priority;
 }
 
+/** The id in a full key; undefined: the text is not a key. */
+export const keyIdIn = (text: string) => /^(?:key )?tn[a-z]_([0-9A-Za-z]{10})_/.exec(text.trim())?.[1];
+
 /** Rejects a full key with a warning that does not repeat it. The server validates everything else. */
 export function parseKeyId(text: string): string {
-  const [, id] = /^(?:key )?tn[a-z]_([0-9A-Za-z]{10})_/.exec(text.trim()) ?? [];
+  const id = keyIdIn(text);
   if (id === undefined) return text;
-  const rotate = `It now stands in your shell's history: tenantry key rotate TENANT ${id}`;
-  throw usageError(`this is a key, where its id belongs: ${id}. ${rotate}`);
+  const rotate = `It is now in your shell's history, so replace it: tenantry key rotate TENANT ${id}`;
+  throw usageError(`this is a key, not its id, which is ${id}. ${rotate}`);
 }
 
 export const PRINCIPAL_HELP = `this caller: a key's id, "oauth ISSUER SUBJECT", "app ID" or "worker NAME"`;

@@ -53,10 +53,10 @@ Examples:
   tenantry resource put acme intro.md --uri docs://intro --title "Introduction" --tag start
   date | tenantry resource put acme - --uri note://now
 
-A file's URI is the prefix and its path in the folder. Types come from the extension; what is not UTF-8 text is sent as
-bytes. Files that are there already, with the same content, are not sent again: after an interruption run the
-same command once more. What somebody else changes meanwhile is not overwritten, except with --force. Title, tags
-and so on stay as they are unless you give them. Names that begin with a dot are left out, except with --hidden.`;
+A file's URI is the prefix and its path in the folder. Types come from the extension; files that are not UTF-8 text are sent as
+bytes. Files whose content is already stored are not sent again: after an interruption, run the same command again.
+A resource that changes during the upload is not overwritten, except with --force. Title, tags and so on
+stay as they are unless you give them. Names that begin with a dot are left out, except with --hidden.`;
 
 export function addPutCommand(resource: Command, terminal: Terminal): void {
   const put = resource
@@ -91,14 +91,14 @@ async function putResources(context: CommandContext, [tenant, paths]: PutArgs, o
   const { terminal } = context;
   rejectInvalidAudience(options);
   if (paths.includes("-")) {
-    if (paths.length > 1) throw usageError("- (stdin) stands alone");
+    if (paths.length > 1) throw usageError("- (stdin): must be the only file");
     return withStdin(terminal, options.uri, (file) => putFiles(context, tenant, [file], options));
   }
   const prefix = prefixOf(options);
   const scan = await findFiles(paths, { cwd: terminal.folder, prefix, hidden: options.hidden === true });
   const files = applySingleFileOptions(scan.files, options);
   if (scan.hidden > 0) context.note(`${formatCount(scan.hidden, "hidden name")} left out; --hidden takes them too`);
-  if (files.length === 0) throw usageError(`${paths.join(" ")}: holds no files`);
+  if (files.length === 0) throw usageError(`${paths.join(" ")}: contains no files`);
   await putFiles(context, tenant, files, options);
 }
 
@@ -126,7 +126,7 @@ function applySingleFileOptions(files: readonly LocalFile[], options: PutOptions
   if (single === undefined || first === undefined) return files;
   if (files.length > 1) {
     const flag = single === "ifMatch" ? "if-match" : single;
-    throw usageError(`--${flag}: for one file, here are ${files.length}`);
+    throw usageError(`--${flag}: must be used with one file, not ${files.length}`);
   }
   return [{ ...first, uri: options.uri ?? first.uri }];
 }

@@ -40,10 +40,9 @@ Examples:
   tenantry resource get acme file:///logo.png -o logo.png
   tenantry resource get acme --prefix file:///handbook/ -o handbook
 
-Files and pipes get the bytes exactly as they are stored. On a terminal, characters that would steer it are replaced by ones
-that can be seen, except with --raw. Downloading a prefix again loads
-only what changed. It writes nothing unless every URI under it can be a file of its own in the folder, on any system: names that
-lead elsewhere, that Windows takes for devices, or that differ only in case are refused.`,
+Files and pipes get the stored bytes. On a terminal, control characters are replaced by visible ones, except with --raw.
+Downloading a prefix again loads only changed resources. Nothing is written unless every URI can be a file of its own on any
+system: names that lead out of the folder, device names of Windows, and names that differ only in case are refused.`,
     );
   runCommand(get, terminal, getResource);
 
@@ -99,7 +98,7 @@ async function getResource(
   });
   const done = await download(context, wanted, resources);
   context.show({ folder, ...done }, () => {
-    return `${formatCount(wanted.length, "file")} in ${folder}: ${done.loaded} loaded, ${done.unchanged} there already`;
+    return `${formatCount(wanted.length, "file")} in ${folder}: ${done.loaded} loaded, ${done.unchanged} unchanged`;
   });
 }
 

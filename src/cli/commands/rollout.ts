@@ -47,7 +47,7 @@ export function addRolloutCommands(program: Command, terminal: Terminal): void {
 
 async function listRollouts(context: CommandContext, _args: readonly [], { limit }: { limit: number }): Promise<void> {
   const rollouts = await collectPages(context.api.pages("GET /rollouts", {}, limit));
-  if (rollouts.length === 0) context.note("No rollouts yet: tenantry block add or tenantry base rollout begins one.");
+  if (rollouts.length === 0) context.note("No rollouts yet: tenantry block add or tenantry base rollout starts one.");
   context.show(rollouts, () => {
     const rows = rollouts.map(({ version, about, state, begun, tenants, missing, refused }) => {
       return [version, about, state, formatTime(begun), tenants, missing.length, refused.length];
@@ -90,10 +90,10 @@ export async function followRollout(context: CommandContext, version: number): P
 
 function incompleteError({ state, missing, refused }: RolloutAnswer): CliError {
   if (state === "stopped") return new CliError(EXIT.refused, "the rollout was stopped, perhaps by a newer one");
-  const unreached = `${formatCount(missing.length, "tenant")} not reached: ${missing.join(", ")}. The server goes on trying`;
+  const unreached = `${formatCount(missing.length, "tenant")} not reached: ${missing.join(", ")}. The server keeps trying`;
   const reasons = [
     ...(missing.length === 0 ? [] : [unreached]),
     ...refused.map(({ tenant, error }) => `refused by ${tenant}: ${error}`),
   ];
-  return new CliError(EXIT.refused, `not in force in every tenant: ${reasons.join("; ")}`);
+  return new CliError(EXIT.refused, `not in effect in every tenant: ${reasons.join("; ")}`);
 }

@@ -35,8 +35,8 @@ Examples:
   tenantry secret set acme API_TOKEN --from-file token.txt
   pass show acme/token | tenantry secret set acme API_TOKEN
 
-A line end at the very end is not part of the value. A tool reads it as ctx.secret("API_TOKEN"). A value that is replaced
-is not used anywhere any more when this returns.`,
+A line break at the end is not part of the value. A tool reads it as ctx.secret("API_TOKEN"). When the command returns, a
+replaced value is not used anywhere any more.`,
     );
   runCommand(set, terminal, setSecret);
 
@@ -65,7 +65,7 @@ async function setSecret(
   { fromFile, wait }: SetOptions,
 ): Promise<void> {
   const value = await readValue(context.terminal, name, fromFile);
-  if (value === "") throw usageError("a secret has at least one character");
+  if (value === "") throw usageError("a secret must have at least one character");
   const query = { wait };
   const done = await context.api.request("PUT /tenants/{id}/secrets/{name}", {
     params: { id: tenant, name },
@@ -92,7 +92,7 @@ function decodeText(bytes: Uint8Array, source: string): string {
   try {
     text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw usageError(`${source}: is not UTF-8 text; base64 makes text of it`);
+    throw usageError(`${source}: is not UTF-8 text: encode it in base64`);
   }
   return text.replace(/\r?\n$/, "");
 }

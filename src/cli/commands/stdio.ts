@@ -43,16 +43,18 @@ Examples:
   tenantry stdio --local                                    no server needed: one starts and stops with the client
   tenantry stdio --local acme --project ./my-worker --state ./my-data
 
-A person does not type this: an MCP client runs it. In the client's configuration:
+An MCP client runs this command. In the client's configuration:
 
   { "mcpServers": { "acme": {
-      "command": "npx",
-      "args": ["-y", "tenantry", "stdio", "acme", "--url", "https://mcp.example.com"],
+      "command": "node",
+      "args": ["/PATH/TO/CHECKOUT/src/cli/main.ts", "stdio", "acme", "--url", "https://mcp.example.com"],
       "env": { "TENANTRY_KEY": "tnt_..." } } } }
 
-Clients of every revision are served, each message by the rules of its own. Lost sessions and broken streams are renewed
-without the client's knowledge. What happens is told on stderr; --quiet keeps that to errors. Ends with ${EXIT.ok} when the
-client closes stdin, and with ${EXIT.interrupted} by Ctrl+C or SIGTERM; a local server ends with it.`,
+In a project of tenantry init, "command" is "/PATH/TO/PROJECT/node_modules/.bin/tenantry", and "args" begin with "stdio".
+
+Clients of every protocol version work. Lost sessions and broken streams are renewed without the client. Messages go to
+stderr; with --quiet, only errors. The exit code is ${EXIT.ok} after the client closes stdin, and ${EXIT.interrupted} after Ctrl+C or
+SIGTERM. A server of --local ends with the command.`,
     );
   runCommand(stdio, terminal, runStdio);
   const serve = program
@@ -75,7 +77,7 @@ async function runStdio(
   const local = await localServer(context, options);
   const base = local?.url ?? context.api.base;
   const log = (text: string) => context.log(text);
-  const logSkipped = (why: string) => log(`an event of the server is no message, and was skipped: ${why}`);
+  const logSkipped = (why: string) => log(`an event of the server was skipped, because it is not a message: ${why}`);
   const endpoint = { ...createMcpEndpoint(endpointUrl(base, endpointRef), key), onSkipped: logSkipped };
   const end = new AbortController();
   const signal = AbortSignal.any([end.signal, terminal.signal]);
@@ -102,9 +104,9 @@ async function localServer(context: CommandContext, options: StdioOptions): Prom
   }
   if (context.hasUrlOption) throw usageError("--local and --url: give one of them");
   const project = options.project === undefined ? findProject(terminal.cwd) : resolve(terminal.folder, options.project);
-  if (!isProject(project)) throw usageError(`--project: there is no wrangler.toml in ${project}`);
+  if (!isProject(project)) throw usageError(`--project: there is no wrangler.toml or wrangler.jsonc in ${project}`);
   findWrangler(project);
   const state = options.state === undefined ? resolve(project, ".tenantry") : resolve(terminal.folder, options.state);
-  context.log(`starting a server; what it stores is kept in ${state}`);
+  context.log(`starting a server; its data is stored in ${state}`);
   return startLocalServer(terminal, { project, state, quiet: context.quiet });
 }

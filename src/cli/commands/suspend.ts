@@ -16,7 +16,7 @@ interface SuspendOptions {
 
 export function addSuspendCommands(program: Command, terminal: Terminal): void {
   const suspend = addTargetOptions(program.command("suspend"), "suspend")
-    .description("Suspend a tenant, profile, caller or tool. Returns when it is in force everywhere.")
+    .description("Suspend a tenant, profile, caller or tool. Returns when it is in effect everywhere.")
     .requiredOption("-n, --note <text>", "a text for callers")
     .addHelpText(
       "after",
@@ -27,7 +27,7 @@ Examples:
   tenantry suspend acme --principal Yk3v0Qp8sD --note "Too many calls"
   tenantry suspend acme --principal "oauth https://login.example.com 00u1a2b3" --note "Left"
 
-tenant show lists what is suspended; resume ends it. tenantry block add stops a tool in every tenant. Who signed in has a principal in tenantry grant list.`,
+tenant show lists what is suspended; resume ends it. tenantry block add stops a tool in every tenant. tenantry grant list shows the principals of people who signed in.`,
     );
   runCommand(suspend, terminal, runSuspend);
 
@@ -76,7 +76,7 @@ async function runSuspend(
     body: { kind, ...(name !== undefined && { name }), note: options.note ?? "" },
   });
   if (answer.status === 202) {
-    const later = "its storage does not answer. The server suspends it as soon as it does";
+    const later = "the tenant's storage does not answer. The suspension follows as soon as the storage answers";
     throw new CliError(EXIT.refused, `${label}: not confirmed: ${later}`);
   }
   const done = (await answer.json()) as object;

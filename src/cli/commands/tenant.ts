@@ -48,7 +48,7 @@ Examples:
   tenantry tenant create playground --mode open
   tenantry tenant create acme -f tenant.yaml --jurisdiction eu
 
-Region and jurisdiction are decided here and stay. Everything else can change: see tenantry help apply.`,
+Region and jurisdiction can never change. For everything else, see tenantry help apply.`,
     );
   runCommand(create, terminal, createTenant);
 
@@ -152,7 +152,7 @@ function tenantText(tenant: TenantAnswer, suspensions: readonly Infer<typeof Sus
     ...suspensions.map(({ kind, name, note, since, onItsWay }) => {
       return [
         onItsWay ? "on its way" : "suspended",
-        `${kind === "tenant" ? "all of it" : `${kind} ${name}`} since ${formatTime(since)}: ${note}`,
+        `${kind === "tenant" ? "the whole tenant" : `${kind} ${name}`} since ${formatTime(since)}: ${note}`,
       ] as const;
     }),
   ]);

@@ -66,7 +66,7 @@ export function addUpstreamOptions(command: Command): Command {
  */
 export function toUpstreamDocument(url: string | undefined, options: UpstreamOptions): Document {
   const { service, path, era, header, timeout, retry, uri, disabled } = options;
-  if ((url === undefined) === (service === undefined)) throw usageError("give its URL, or --service and no URL");
+  if ((url === undefined) === (service === undefined)) throw usageError("give either its URL or --service");
   const auth = toUpstreamAuth(options);
   return {
     ...(url !== undefined && { url }),

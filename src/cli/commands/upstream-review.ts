@@ -41,7 +41,7 @@ export function addUpstreamReviewCommands(program: Command, terminal: Terminal):
 Examples:
   tenantry upstream pending acme tracker
 
-What is approved stays listed as it was approved; what was never approved is not listed. Characters that cannot be seen
+An approved definition stays listed as it was approved; other definitions are not listed. Invisible characters
 are shown as \\u{...}.`,
     );
   runCommand(pending, terminal, showPending);
@@ -67,7 +67,7 @@ Examples:
   tenantry upstream ${decision} acme tracker jq0mDwMVhRu1Q2WAnK2s3A
   tenantry upstream ${decision} acme tracker --all
 
---all approves nothing that is flagged. A definition that has changed since it was shown has another digest, and is not decided on.`,
+--all does not approve flagged definitions. A definition that changed after you saw it has another digest, so the command ignores it.`,
     );
   runCommand(command, terminal, async (context, args: DecideArgs, options: DecideOptions) =>
     decide(context, args, { ...options, decision }),
@@ -90,7 +90,7 @@ async function showPending(context: CommandContext, upstreamArgs: UpstreamArgs):
 }
 
 const FLAG_TEXTS = {
-  "hidden-characters": "has characters that cannot be seen",
+  "hidden-characters": "has invisible characters",
   instruction: "reads like an instruction to the model",
 } as const;
 
@@ -158,7 +158,7 @@ async function findAllPending(
   const selected = decision === "reject" ? all : all.filter(({ flags }) => flags.length === 0);
   const flagged = all.length - selected.length;
   if (flagged > 0)
-    context.note(`${formatCount(flagged, "definition")} left out: approve what is flagged by its digest.`);
+    context.note(`${formatCount(flagged, "definition")} left out; approve flagged definitions by their digests.`);
   if (selected.length > 0 && yes !== true) {
     for (const { kind, name, state } of selected) context.note(`${state}  ${definitionLabel({ kind, name })}`);
     await confirm(context, `${decision} ${formatCount(selected.length, "definition")} of ${upstreamArgs[1]}`, yes);

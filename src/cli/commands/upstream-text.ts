@@ -80,7 +80,7 @@ export function upstreamText(tenant: string, upstream: UpstreamAnswer, { stdout,
     ["trust", trust === "auto" ? null : trust],
     ["state", STATE_WORDS[state] ?? state],
     ["why", why],
-    ["what helps", rewriteInvocation(upstreamHints(causes, { tenant, upstream: id }) ?? "", env)],
+    ["what to do", rewriteInvocation(upstreamHints(causes, { tenant, upstream: id }) ?? "", env)],
     ["since", formatTime(since)],
     ...contentEntries(content),
     ["names", content && hasNames(content) ? rewriteInvocation(namesText(id, tenant), env) : null],
@@ -96,10 +96,10 @@ const hasNames = ({ counts }: Content) => counts.tools + counts.prompts > 0;
 /** An upstream that is due is read on the next request to the tenant, so the due time may be long past. */
 function nextReadText(nextRead: string | null): string | null {
   const isDue = nextRead !== null && Date.parse(nextRead) <= Date.now();
-  return isDue ? "when the tenant is next asked for something" : formatTime(nextRead);
+  return isDue ? "at the next request to the tenant" : formatTime(nextRead);
 }
 
-const REFUSED_HINT = "the server's operator mends it; until then a profile hides it: tools.deny";
+const REFUSED_HINT = "the server's operator must correct it; until then, hide it in a profile: tools.deny";
 
 export function upstreamTestText(
   [tenant, name]: readonly [string, string],
@@ -111,14 +111,14 @@ export function upstreamTestText(
     ["upstream", name],
     ["works", works],
     ["why", fault],
-    ["what helps", rewriteInvocation(upstreamHints(causes, { tenant, upstream: name }) ?? "", env)],
+    ["what to do", rewriteInvocation(upstreamHints(causes, { tenant, upstream: name }) ?? "", env)],
     ["server", [server?.name, server?.version].filter((text) => text !== undefined).join(" ")],
     ...contentEntries(content),
     ["took", `${milliseconds} ms`],
   ]);
   const rows = refused.map((one) => [one.name, one.why, REFUSED_HINT]);
   const refusedTables =
-    rows.length === 0 ? [] : [formatTable(["refused by clients", "why", "what helps"], rows, stdout)];
+    rows.length === 0 ? [] : [formatTable(["refused by clients", "why", "what to do"], rows, stdout)];
   return [summary, ...refusedTables, ...omittedTables(content, stdout)].join("\n\n");
 }
 
@@ -135,7 +135,7 @@ function contentEntries(content: Content | null): (readonly [string, string | nu
     ["era", `${ERA_TEXTS[way] ?? way} (${revision})`],
     ["lists", lists.join(", ")],
     ["not read", capped],
-    ["skipped", skipped > 0 ? `${formatCount(skipped, "event")} that no MCP message is in` : null],
+    ["skipped", skipped > 0 ? `${formatCount(skipped, "event")} without an MCP message` : null],
   ];
 }
 

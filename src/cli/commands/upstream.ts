@@ -43,7 +43,7 @@ Examples:
   tenantry upstream add acme billing --service BILLING --retry 2
 
 Its tool search is listed as tracker__search: tenantry call acme shows them all. docs/gateway.md says what each flag
-does. {{secret:NAME}} stands for a secret of the tenant; what else is in a header can be read by whoever reads
+does. {{secret:NAME}} stands for a secret of the tenant. The rest of a header can be read by everyone who can read
 the document, and here by other programs of this machine.`,
     );
   runCommand(add, terminal, addUpstream);
@@ -67,7 +67,7 @@ the document, and here by other programs of this machine.`,
 Examples:
   tenantry upstream test acme tracker
 
-Ends with ${EXIT.refused} where it cannot be read, and where a known client would refuse something that it lists.`,
+The exit code is ${EXIT.refused} if the upstream cannot be read, or if a known client would refuse one of its definitions.`,
   );
   runCommand(test, terminal, testUpstream);
 
@@ -95,15 +95,15 @@ async function addUpstream(
   const existing = await api.find("GET /tenants/{id}/upstreams/{upstream}", { params: upstreamParams(tenant, name) });
   // An upstream from a base document may be overridden by one of the tenant's own.
   if (existing?.setBy === "tenant" && replace !== true) {
-    throw new CliError(EXIT.conflict, `${tenant} has an upstream ${name} at ${existing.url}: --replace writes over it`);
+    throw new CliError(EXIT.conflict, `${tenant} has an upstream ${name} at ${existing.url}: --replace overwrites it`);
   }
   // Changing the URL must not silently end the review of definitions.
   const isReviewed = (trust ?? existing?.trust) === "review";
   const json = isReviewed ? { ...members, trust: "review" as const } : members;
   const removed = existing && replace === true ? await removedMembers(context, [tenant, name], json) : [];
   await api.request("PUT /tenants/{id}/upstreams/{upstream}", { params: upstreamParams(tenant, name), body: json });
-  if (removed.length > 0) context.note(`${name} had more, which is gone: ${removed.join(", ")}`);
-  if (isReviewed) context.note(`What waits for approval: tenantry upstream pending ${tenant} ${name}`);
+  if (removed.length > 0) context.note(`These fields of the old ${name} were removed: ${removed.join(", ")}`);
+  if (isReviewed) context.note(`Its definitions wait for approval: tenantry upstream pending ${tenant} ${name}`);
   return showAdded(context, [tenant, name], options);
 }
 
@@ -113,7 +113,7 @@ async function showAdded(
   { wait, disabled = false }: AddOptions,
 ): Promise<void> {
   if (wait && !disabled) return readNow(context, [tenant, name], { wait });
-  const next = disabled ? "switched off" : `read when somebody next asks ${tenant}`;
+  const next = disabled ? "switched off" : `read at the next request to ${tenant}`;
   const upstream = await context.api.request("GET /tenants/{id}/upstreams/{upstream}", {
     params: upstreamParams(tenant, name),
   });
@@ -152,7 +152,7 @@ async function readNow(
   context.show(done, () => upstreamText(tenant, done.upstream, context.terminal));
   if (done.read) return;
   // The details are on stdout; the exit code tells scripts that nothing was read.
-  throw new CliError(EXIT.refused, `${name} is a part of ${tenant} and could not be read: ${done.upstream.why ?? ""}`);
+  throw new CliError(EXIT.refused, `${name} of ${tenant} is stored, but could not be read: ${done.upstream.why ?? ""}`);
 }
 
 async function testUpstream(context: CommandContext, [tenant, name]: UpstreamArgs): Promise<void> {
@@ -185,7 +185,7 @@ async function removeUpstream(
     const from = existing?.setBy === "code" ? "the code of the Worker" : "a base document";
     return (
       existing &&
-      `${name} of ${tenant} is there by ${from}, at ${existing.url}: enabled: false in the tenant's own switches it off`
+      `${name} of ${tenant} still exists from ${from}, at ${existing.url}: enabled: false in the tenant's own document switches it off`
     );
   };
   const done = await context.api

@@ -24,7 +24,7 @@ export function addUsageCommand(program: Command, terminal: Terminal): void {
   const usage = program
     .command("usage")
     .description("Show calls of tools, prompts and methods by tenant, or the storage of one tenant.")
-    .argument("[tenant]", "what it has: resources, keys, suspensions; not what was called")
+    .argument("[tenant]", "show its resources, keys and suspensions, not its calls")
     .option("--tenant <tenant>", "calls of this tenant; default: all tenants")
     .option("--from <time>", "the start: 7d for seven days ago, or a date such as 2027-01-31", parsePast)
     .option("--to <time>", "the end", parsePast)
@@ -38,7 +38,7 @@ Examples:
   tenantry usage --tenant acme --from 7d
   tenantry usage --from 2027-01-01 --to 2027-02-01 --by day --closed --json > january.ndjson
 
-With --json each line has an id: what is closed never changes, so a line that was taken before is the same.`,
+With --json, each line has an id. A closed period never changes, so a line with the same id is the same line.`,
     );
   runCommand(usage, terminal, showUsage);
 }
@@ -57,7 +57,7 @@ async function showUsage(context: CommandContext, [tenant]: readonly [string?], 
 async function showCurrentUsage(context: CommandContext, tenant: string, options: UsageOptions): Promise<void> {
   const { tenant: tenantOption, from, to, by, closed } = options;
   if (by !== "hour" || [tenantOption, from, to, closed].some((option) => option !== undefined)) {
-    throw usageError(`options are about what was called: tenantry usage --tenant ${tenant} --from 7d`);
+    throw usageError(`these options need --tenant ${tenant}: tenantry usage --tenant ${tenant} --from 7d`);
   }
   const usage = await context.api.request("GET /tenants/{id}/usage", { params: { id: tenant } });
   context.show(usage, () =>
@@ -68,9 +68,7 @@ async function showCurrentUsage(context: CommandContext, tenant: string, options
       ["suspensions", usage.suspensions],
     ]),
   );
-  context.note(
-    `tenantry limits ${tenant} says what it may have, and tenantry usage --tenant ${tenant} what was called.`,
-  );
+  context.note(`tenantry limits ${tenant} shows its limits, and tenantry usage --tenant ${tenant} its calls.`);
 }
 
 async function showCalls(context: CommandContext, options: UsageOptions): Promise<void> {
@@ -87,7 +85,7 @@ async function showCalls(context: CommandContext, options: UsageOptions): Promis
     }
   }
   if (context.json) return;
-  if (sums.size === 0) context.note("Nothing was called then; calls of the last ten seconds may not be counted yet.");
+  if (sums.size === 0) context.note("No calls in this time; calls of the last ten seconds may not be counted yet.");
   const rows = [...sums.values()]
     .toSorted((one, other) => other.calls - one.calls)
     .map((one) => [one.tenant, one.kind, one.name, one.calls, one.errors, one.refused, one.bytesIn, one.bytesOut]);

@@ -26,7 +26,7 @@ export function addWebhookCommands(program: Command, terminal: Terminal): void {
 async function listWebhooks(context: CommandContext, [tenant]: readonly [string]): Promise<void> {
   const webhooks = await context.api.request("GET /tenants/{id}/webhooks", { params: { id: tenant } });
   if (webhooks.items.length === 0)
-    context.note("No webhooks: they are webhooks in the tenant's document, docs/webhooks.md.");
+    context.note("No webhooks: add them in the field webhooks of the tenant's document, docs/webhooks.md.");
   context.show(webhooks, () => {
     const rows = webhooks.items.map(({ name, url, events, enabled }) => [
       name,
@@ -42,7 +42,7 @@ async function listWebhooks(context: CommandContext, [tenant]: readonly [string]
 async function testWebhook(context: CommandContext, [tenant, name]: readonly [string, string]): Promise<void> {
   const params = { id: tenant, webhook: name };
   const result = await context.api.request("POST /tenants/{id}/webhooks/{webhook}/test", { params });
-  if (!result.delivered && !context.json) throw new CliError(EXIT.refused, `${name} did not take it: ${result.why}`);
-  context.show(result, () => `${name} took it: ${result.status}, in ${result.milliseconds} ms`);
+  if (!result.delivered && !context.json) throw new CliError(EXIT.refused, `${name} did not accept it: ${result.why}`);
+  context.show(result, () => `${name} accepted it: ${result.status}, in ${result.milliseconds} ms`);
   if (!result.delivered) throw new CliError(EXIT.refused, "");
 }

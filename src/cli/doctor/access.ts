@@ -60,9 +60,13 @@ export async function detectAccess(endpoint: McpEndpoint, signal: AbortSignal): 
   } catch (error) {
     const cliError = toCliError(error, endpoint);
     if (!(cliError instanceof CliError)) throw cliError;
-    throw new CliError(cliError.exit, `${cliError.message}; --auth says how callers get in without asking`, {
-      cause: error,
-    });
+    throw new CliError(
+      cliError.exit,
+      `${cliError.message}; --auth prints the configuration without asking the server`,
+      {
+        cause: error,
+      },
+    );
   }
   if (http.status === 404) {
     throw new CliError(EXIT.notFound, `${endpoint.url}: ${http.message ?? "there is no endpoint"} (404)`);
@@ -70,13 +74,13 @@ export async function detectAccess(endpoint: McpEndpoint, signal: AbortSignal): 
   if (isRedirectStatus(http.status)) {
     throw new CliError(
       EXIT.refused,
-      `${endpoint.url} sends clients elsewhere (${http.status}): connect them to what it names`,
+      `${endpoint.url} redirects (${http.status}): connect clients to the URL that it names`,
     );
   }
   // A website, whatever its access.
   if (http.contentType === "text/html") {
-    const message = `${endpoint.url} answered ${http.status} (text/html), not MCP: is the URL whole?`;
-    throw new CliError(EXIT.refused, `${message} --auth prints what a client needs all the same`);
+    const message = `${endpoint.url} answered ${http.status} (text/html), not MCP: check that the URL is complete.`;
+    throw new CliError(EXIT.refused, `${message} --auth prints the configuration anyway`);
   }
   if (http.status === 403) return { kind: "open", rejectedBecause: http.message ?? "refused (403)" };
   if (http.status !== 401) return { kind: "open" };

@@ -35,9 +35,9 @@ export async function checkAuth(endpoint: McpEndpoint, signal: AbortSignal): Pro
   const challengeFinding = checkChallenge(wwwAuthenticate);
   const findings =
     metadata === undefined
-      ? [challengeFinding ?? ok(AUTH_CHECK, "who has a key (401, without a login)"), await checkNoLogin(endpoint)]
+      ? [challengeFinding ?? ok(AUTH_CHECK, "callers with a key (401, without a login)"), await checkNoLogin(endpoint)]
       : [
-          challengeFinding ?? ok(AUTH_CHECK, "who logs in, or has a token (401)"),
+          challengeFinding ?? ok(AUTH_CHECK, "callers who log in, or have a token (401)"),
           ...(await checkLogin(endpoint, metadata)),
         ];
   return { findings, access: "to the key" };
@@ -48,18 +48,20 @@ const CLOSED_STATUSES: ReadonlySet<number> = new Set([403, 404]);
 
 function closedFinding(status: number, detail: string | undefined): Finding {
   if (isRedirectStatus(status)) {
-    const fix = "Give clients the URL that it leads to: most follow none with a POST, and none with a key.";
+    const fix =
+      "Give clients the new URL: most clients do not follow a redirect of a POST, and none sends its key there.";
     return failed(AUTH_CHECK, `every request is redirected (${status})`, fix);
   }
   if (status === 404) {
-    const fix = "Is the tenant's name right, and the path, which ends in /mcp/TENANT or /mcp/TENANT/PROFILE?";
+    const fix = "Check the tenant's name, and the path, which must end in /mcp/TENANT or /mcp/TENANT/PROFILE.";
     return failed(AUTH_CHECK, "there is no endpoint at this URL (404)", fix);
   }
   if (status === 403) {
-    const fix = "Is the tenant suspended, which tenantry tenant show TENANT says, or this host not its own?";
+    const fix =
+      "Check whether the tenant is suspended (tenantry tenant show TENANT), and whether this host belongs to it.";
     return failed(AUTH_CHECK, withDetail("every caller is refused (403)", detail), fix);
   }
-  const fix = "This is no answer of an MCP endpoint: is the URL whole?";
+  const fix = "This is not the answer of an MCP endpoint: check that the URL is complete.";
   return failed(AUTH_CHECK, `a request without a credential is answered ${status}`, fix);
 }
 
@@ -70,7 +72,7 @@ function withDetail(refusal: string, detail: string | undefined): string {
 /** RFC 9110: a 401 must name the scheme. Clients call a server broken if its challenge is missing. */
 function checkChallenge(wwwAuthenticate: string | undefined): Finding | undefined {
   if (/^bearer\b/i.test(wwwAuthenticate ?? "")) return undefined;
-  const fix = "Answer 401 with WWW-Authenticate: Bearer, as RFC 6750 has it.";
+  const fix = "Send WWW-Authenticate: Bearer with the 401 (RFC 6750).";
   return failed(AUTH_CHECK, "a 401 without WWW-Authenticate: Bearer", fix);
 }
 
@@ -86,12 +88,12 @@ async function checkNoLogin({ url }: McpEndpoint): Promise<Finding> {
 async function checkLogin({ url }: McpEndpoint, metadata: string): Promise<Finding[]> {
   const metadataDocument = await fetchJson(metadata);
   const check = "login: the resource";
-  const fix = "See docs/login.md: every client reads it before it opens a browser.";
+  const fix = "Serve this metadata: a client reads it before it opens a browser (docs/login.md).";
   if (metadataDocument.json === undefined)
     return [failed(check, `${metadata} answers ${metadataDocument.status}, without JSON`, fix)];
   const { resource, authorization_servers: servers } = metadataDocument.json;
   if (typeof resource !== "string" || !resourceCovers(resource, url)) {
-    return [failed(check, `${metadata} is about ${String(resource)}, and clients refuse that for ${url}`, fix)];
+    return [failed(check, `${metadata} is for ${String(resource)}, so clients refuse it for ${url}`, fix)];
   }
   const [issuer] = Array.isArray(servers) ? servers : [];
   if (typeof issuer !== "string" || !URL.canParse(issuer))
@@ -109,14 +111,22 @@ async function checkIssuer(issuer: string): Promise<Finding> {
     if (json === undefined) continue;
     const missing = ["authorization_endpoint", "token_endpoint"].filter((member) => typeof json[member] !== "string");
     if (missing.length > 0)
-      return failed(check, `${url} has no ${missing.join(", ")}`, "No client can log in without.");
+      return failed(check, `${url} has no ${missing.join(", ")}`, "No client can log in without this.");
     const methods = json.code_challenge_methods_supported;
     if (!Array.isArray(methods) || !methods.includes("S256")) {
-      return failed(check, `${url} does not say that it knows PKCE (S256)`, "Clients refuse a server without it.");
+      return failed(
+        check,
+        `${url} does not list S256 (PKCE) in code_challenge_methods_supported`,
+        "Clients refuse a server without it.",
+      );
     }
     return ok(check, url);
   }
-  return failed(check, `${issuer} has no metadata: ${attempts.join(", ")}`, "Serve them, as RFC 8414 has it.");
+  return failed(
+    check,
+    `${issuer} has no metadata: ${attempts.join(", ")}`,
+    "Serve the metadata at one of these URLs (RFC 8414).",
+  );
 }
 
 export async function checkCredential(
@@ -125,24 +135,24 @@ export async function checkCredential(
   signal: AbortSignal,
 ): Promise<Finding> {
   const check = "key";
-  if (endpoint.keySource === undefined) return skipped(check, "none given");
+  if (endpoint.keySource === undefined) return skipped(check, "no key given");
   const { status, wwwAuthenticate = "", message: detail, code } = await sendPing(endpoint, signal);
   const why = /error_description="([^"]*)"/.exec(wwwAuthenticate)?.[1];
   if (status === 401) {
     const fix =
       access === "in"
-        ? "Leave it out: everybody is let in without. A key belongs to one tenant."
-        : "Copy it again, whole, or make another: tenantry key create TENANT --name NAME. It belongs to one tenant.";
-    return failed(check, withDetail("it is refused (401)", why), fix);
+        ? "Leave the key out: this endpoint is open to everybody, and a key belongs to one tenant."
+        : "Check the tenant's name, because a key belongs to one tenant. Copy the whole key again, or create another: tenantry key create TENANT --name NAME.";
+    return failed(check, withDetail("the key is refused (401)", why), fix);
   }
   if (status === 403) {
     const fix =
       code === SUSPENDED_DATA.code
-        ? "tenantry resume ends that; tenantry tenant show TENANT says what is suspended."
-        : "A key may be for one profile alone: tenantry key list TENANT.";
-    return failed(check, withDetail("it is known, and may not do this (403)", detail), fix);
+        ? "tenantry tenant show TENANT shows what is suspended, and tenantry resume ends it."
+        : "The key may be for one profile only: see tenantry key list TENANT.";
+    return failed(check, withDetail("the key is valid, but not allowed here (403)", detail), fix);
   }
-  return ok(check, "it is taken");
+  return ok(check, "the key is accepted");
 }
 
 /** Sends the preflight request that the page of an MCP client would send. */
@@ -156,7 +166,7 @@ export async function checkBrowserAccess({ url }: McpEndpoint, origin: string): 
       "access-control-request-headers": "authorization, content-type, mcp-protocol-version, mcp-session-id",
     },
   };
-  const fix = `Clients in a browser need it; others do not. tenantry: allowedOrigins: ["${origin}"] in the tenant's document.`;
+  const fix = `Only clients in a browser need this. In tenantry, set allowedOrigins: ["${origin}"] in the tenant's document.`;
   const send = async (init: RequestInit) => {
     const response = await fetch(url, { ...init, redirect: "manual", signal: AbortSignal.timeout(TIMEOUT_MS) });
     await response.body?.cancel();

@@ -32,8 +32,7 @@ export async function checkNetwork(url: URL): Promise<Finding[]> {
 function checkScheme({ href, protocol }: URL): Finding {
   if (protocol === "https:") return ok("url", href);
   if (isLoopbackUrl(href)) return ok("url", `${href}, on this machine`);
-  const fix =
-    "Serve it over https: most clients refuse http elsewhere than on localhost, and keys are sent unencrypted.";
+  const fix = "Serve it over https: most clients accept http only for localhost, and keys are sent unencrypted.";
   return note("url", `${href} is http`, fix);
 }
 
@@ -42,7 +41,8 @@ async function checkDns(host: string): Promise<Finding> {
     const addresses = await lookup(host, { all: true });
     return ok("dns", addresses.map(({ address }) => address).join(", "));
   } catch (error) {
-    const fix = "Look for a typing error; else add the name to the zone, or route it to the Worker in wrangler.toml.";
+    const fix =
+      "Check the spelling. If it is right, add the name to your DNS zone, or a route for it to the configuration of the Worker.";
     return failed("dns", `${host} has no address (${codeOf(error)})`, fix);
   }
 }
@@ -51,10 +51,10 @@ async function checkTcp(host: string, port: number): Promise<Finding> {
   const socket = connectTcp({ host, port });
   try {
     await waitForEvent(socket, "connect");
-    return ok("tcp", `port ${port} takes connections`);
+    return ok("tcp", `port ${port} accepts connections`);
   } catch (error) {
-    const fix = "Is the server running, at this port? A firewall or VPN between may be in the way.";
-    return failed("tcp", `nothing takes connections at port ${port} (${codeOf(error)})`, fix);
+    const fix = "Check that the server runs at this port. A firewall or VPN may block it.";
+    return failed("tcp", `port ${port} does not accept connections (${codeOf(error)})`, fix);
   } finally {
     socket.destroy();
   }
@@ -68,10 +68,10 @@ async function checkTls(host: string, port: number): Promise<Finding> {
     return checkCertificate(socket, socket.getPeerCertificate());
   } catch (error) {
     if (NO_TLS.test(codeOf(error))) {
-      const fix = "Write http:// in place of https://, or the port that speaks TLS.";
-      return failed("tls", `port ${port} speaks none (${codeOf(error)})`, fix);
+      const fix = "Use http:// instead of https://, or the port that speaks TLS.";
+      return failed("tls", `port ${port} does not speak TLS (${codeOf(error)})`, fix);
     }
-    const fix = "Clients will refuse it, too: mend the certificate, or its chain, or give the name one of its own.";
+    const fix = "Clients refuse it, too: correct the certificate or its chain, or get a certificate for this name.";
     return failed("tls", `no trusted certificate (${codeOf(error)})`, fix);
   } finally {
     socket.destroy();

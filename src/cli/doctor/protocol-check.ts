@@ -25,9 +25,9 @@ const INITIALIZE_2025 = { protocolVersion: LATEST_2025.version, capabilities: {}
 const CLIENT_2026 = { clientInfo: CLIENT_INFO, capabilities: {} };
 const TIMEOUT_MS = 60_000;
 const END_TIMEOUT_MS = 2000;
-const NO_PROFILE = "Is the profile's name right, behind that of the tenant? tenantry tenant show TENANT lists them.";
-const NO_ENDPOINT = "This is no answer of an MCP endpoint: is the URL whole?";
-const OLD_CLIENTS = "Clients of the revisions up to 2025-11-25 cannot connect: most of those that are in use.";
+const NO_PROFILE = "Check the profile's name: tenantry tenant show TENANT lists the profiles.";
+const NO_ENDPOINT = "This is not the answer of an MCP endpoint: check that the URL is complete.";
+const OLD_CLIENTS = "Clients of protocol versions up to 2025-11-25 cannot connect, which are most clients in use.";
 
 /** `server`: the client's name for the endpoint. */
 export async function checkProtocol(endpoint: McpEndpoint, server: string, signal: AbortSignal): Promise<Finding[]> {
@@ -55,7 +55,7 @@ async function checkSession(endpoint: McpEndpoint, signal: AbortSignal): Promise
     });
     const serverInfo = resultOf(answer)?.serverInfo;
     const name = isObject(serverInfo) && typeof serverInfo.name === "string" ? `, ${serverInfo.name}` : "";
-    const sessionText = openedSession.id === undefined ? "no session is kept" : "with a session";
+    const sessionText = openedSession.id === undefined ? "without a session" : "with a session";
     return { findings: [ok(check, `${openedSession.revision}${name}, ${sessionText}`)], session: openedSession };
   } catch (error) {
     if (error instanceof McpFault && indicatesHttpSse(error.fault)) {
@@ -77,7 +77,7 @@ async function checkHttpSse(endpoint: McpEndpoint, signal: AbortSignal): Promise
   try {
     const link = await openLink({ endpoint, client: CLIENT_2026, transport: "http-sse" }, { signal });
     await link.close();
-    const fix = "Many clients no longer speak it: serve Streamable HTTP, which replaced it in 2025-03-26.";
+    const fix = "Many clients no longer support HTTP+SSE: serve Streamable HTTP, which replaced it in 2025-03-26.";
     return note("initialize", `${link.revision}, over HTTP+SSE alone`, fix);
   } catch (error) {
     if (error instanceof McpFault && error.fault.kind !== "cancelled") return undefined;
@@ -95,9 +95,9 @@ async function checkStream(endpoint: McpEndpoint, session: Session2025, signal: 
   } catch (error) {
     if (!(error instanceof McpFault)) throw error;
     if (httpStatusOf(error.fault) === 405) {
-      return note(check, "there is none (405)", "Clients work without; they do not hear that a list has changed.");
+      return note(check, "no stream (405)", "Clients work without it, but do not learn that a list has changed.");
     }
-    const fix = "A proxy between may hold streams back or refuse GET: text/event-stream must pass, unbuffered.";
+    const fix = "A proxy may buffer the stream or refuse GET: it must pass text/event-stream on at once.";
     return failed(check, describeFault(error.fault), fix);
   }
 }
@@ -153,8 +153,8 @@ async function checkLists(endpoint: McpEndpoint, server: string, signal: AbortSi
       ...checkTools(tools, server),
     ];
   } catch (error) {
-    if (!link) return [skipped(check, "neither era can be spoken")];
-    const fix = "Clients show this as a server without tools. Its log says more than it tells.";
+    if (!link) return [skipped(check, "no known protocol version works")];
+    const fix = "Clients show a server without tools. See the server's log.";
     return [failed(check, mcpErrorMessage(error, endpoint), fix)];
   } finally {
     await link?.close();
@@ -165,13 +165,13 @@ function toolsFinding({ way, unread = [] }: UpstreamCatalog, tools: number): Fin
   if (unread.includes("tools")) return [];
   const transportText = way === "http-sse" ? ", over HTTP+SSE" : "";
   if (tools > 0) return [ok("tools/list", formatCount(tools, "tool") + transportText)];
-  const fix = "Where there should be some: tenantry explain TENANT tool NAME says why one is not seen.";
+  const fix = "If you expect tools, tenantry explain TENANT tool NAME says why one is not visible.";
   return [note("tools/list", `no tools are visible here${transportText}`, fix)];
 }
 
 /** Upstreams that a tenant's list reports as degraded or unread. */
 function missingFindings(missing: ReadonlyMap<string, string>): Finding[] {
-  const fix = "tenantry upstream test TENANT UPSTREAM says what is wrong, and what helps.";
+  const fix = "tenantry upstream test TENANT UPSTREAM says what is wrong, and what to do.";
   return Array.from(missing, ([source, why]) => note("upstreams", `${source}: ${why}`, fix));
 }
 
@@ -183,12 +183,13 @@ function omittedFindings(
   const findings: Finding[] = [];
   if (unread.length > 0) {
     const check = unread.includes("tools") ? "tools/list" : "lists";
-    findings.push(failed(check, capped, "The server's log says more. Clients have its other lists."));
-  } else if (capped !== "") findings.push(note("lists", capped, "A gateway reads no more: docs/gateway.md."));
+    findings.push(failed(check, capped, "See the server's log. Clients get its other lists."));
+  } else if (capped !== "")
+    findings.push(note("lists", capped, "A gateway does not read more than this: docs/gateway.md."));
   const [first] = quarantined;
   if (first) {
     const definitions = formatCount(quarantined.length + unnamed, "definition");
-    const fix = "Mend it: some clients refuse the whole list for one.";
+    const fix = "Correct them: some clients refuse the whole list because of one definition.";
     findings.push(failed("definitions", `${definitions} that clients refuse: ${first.name}: ${first.why}`, fix));
   }
   if (events > 0) {

@@ -29,14 +29,14 @@ const RULES: readonly Rule[] = [
   {
     check: "names of tools",
     state: "failed",
-    detail: `that claude.ai, Codex and others refuse, with all tools beside them: use ${LISTED_NAME_RULE}`,
-    fix: "Rename them, or in a profile: tools.rename.",
+    detail: `are refused by claude.ai, Codex and others, together with all other tools: use ${LISTED_NAME_RULE}`,
+    fix: "Rename them in the code, or in a profile: tools.rename.",
     isViolatedBy: (tool) => !LISTED_NAME.test(nameOf(tool)),
   },
   {
     check: "names of tools, with the server's",
     state: "note",
-    detail: "longer than 64 characters once a client has put the server's name before them",
+    detail: "are longer than 64 characters after a client has put the server's name before them",
     fix: "Shorten them, or the server's name in the client.",
     isViolatedBy: (tool, prefix) =>
       nameOf(tool).length <= MAX_MODEL_NAME && prefix.length + nameOf(tool).length > MAX_MODEL_NAME,
@@ -44,37 +44,37 @@ const RULES: readonly Rule[] = [
   {
     check: "descriptions",
     state: "note",
-    detail: "without a description: a model guesses when to call them",
-    fix: "Say in a sentence what the tool does, and when.",
+    detail: "have no description: a model guesses when to call them",
+    fix: "Describe in a sentence what the tool does, and when to call it.",
     isViolatedBy: ({ description }) => typeof description !== "string" || description.trim() === "",
   },
   {
     check: "length of descriptions",
     state: "note",
-    detail: `with a description of more than ${MAX_DESCRIPTION} characters, which some clients cut`,
-    fix: "Say what matters first; the rest belongs in the server's instructions.",
+    detail: `have a description of more than ${MAX_DESCRIPTION} characters, which some clients cut`,
+    fix: "Put the important part first, and the rest into the server's instructions.",
     isViolatedBy: ({ description }) => typeof description === "string" && description.length > MAX_DESCRIPTION,
   },
   {
     check: "annotations",
     state: "note",
-    detail: "without annotations: clients take them for destructive, and ask a person before each call",
-    fix: "annotations: { readOnlyHint: true } for what only reads, else { destructiveHint: false } where that is true.",
+    detail: "have no annotations: clients take them for destructive, and ask a person before each call",
+    fix: "Set annotations: { readOnlyHint: true } if the tool only reads, { destructiveHint: false } if it only adds.",
     isViolatedBy: ({ annotations }) =>
       !isObject(annotations) || !["readOnlyHint", "destructiveHint"].some((hint) => hint in annotations),
   },
   {
     check: "schemas of input",
     state: "failed",
-    detail: 'whose inputSchema is not of type "object"',
-    fix: "Arguments are an object: put what there is into a member of one.",
+    detail: 'have an inputSchema that is not of type "object"',
+    fix: "Arguments must be an object: make the value a field of an object.",
     isViolatedBy: (tool) => schemaOf(tool).type !== "object",
   },
   {
     check: "combined schemas",
     state: "failed",
-    detail: "with oneOf, anyOf or allOf at the top of inputSchema, for which Claude refuses all tools",
-    fix: "Make it one object with optional members, and check the rest in the handler.",
+    detail: "have oneOf, anyOf or allOf at the top of inputSchema, so Claude refuses all tools",
+    fix: "Make it one object with optional fields, and check the rest in the handler.",
     isViolatedBy: (tool) => topLevelCombinators(schemaOf(tool)).length > 0,
   },
 ];
@@ -91,12 +91,12 @@ export function checkTools(tools: readonly JsonObject[], server: string): Findin
   const names = new Set<string>();
   const duplicates = tools.map(nameOf).filter((name) => names.size === names.add(name).size);
   if (duplicates.length > 0)
-    findings.push(failed("names of tools", `listed twice: ${joinNames(duplicates)}`, "A name is one tool's."));
+    findings.push(failed("names of tools", `listed twice: ${joinNames(duplicates)}`, "Give each tool its own name."));
   if (tools.length > MANY_TOOLS) {
-    const fix = "Show fewer, in a profile: some clients take no more than 40, and models choose worse among many.";
+    const fix = "Show fewer tools in a profile: some clients accept at most 40, and models choose worse among many.";
     findings.push(note("number of tools", String(tools.length), fix));
   }
-  return findings.length === 0 ? [ok("definitions", "nothing that a client would mind")] : findings;
+  return findings.length === 0 ? [ok("definitions", "no problems for clients")] : findings;
 }
 
 const MAX_NAMES = 5;

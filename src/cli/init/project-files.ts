@@ -150,7 +150,7 @@ const TEST = dedent(`
 const README = dedent(`
   # NAME
 
-  An MCP server for many tenants, on Cloudflare Workers, made with tenantry. Node 22 or newer.
+  An MCP server for many tenants, on Cloudflare Workers, made with tenantry. You need Node 22.12 or newer.
 
       npm install
       npm test

@@ -72,7 +72,7 @@ function formatEnv(values: NodeJS.Dict<string>): string {
 function quoteValue(name: string, value: string): string {
   const quote = QUOTES.find((mark) => !value.includes(mark));
   if (quote === undefined || value.endsWith("\\")) {
-    throw usageError(`.dev.vars: ${name} ends in a backslash, or has each of the quotation marks ' " and \``);
+    throw usageError(`.dev.vars: ${name} ends in a backslash, or has all of the quotation marks ' " and \``);
   }
   return quote + value.replaceAll("$", String.raw`\$`) + quote;
 }

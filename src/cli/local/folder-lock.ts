@@ -67,7 +67,9 @@ function deleteTemporary(temporary: string): void {
 
 function inUseError(folder: string, { port }: Lock, { pid }: ProcessIdentity, option: string): CliError {
   const at = port === "" ? "" : `, a server at port ${port}`;
-  return usageError(`${folder} is in use by process ${pid}${at}; end that, or give ${option} another folder`);
+  return usageError(
+    `${folder} is in use by process ${pid}${at}: stop that process, or choose another folder with ${option}`,
+  );
 }
 
 /** A link appears atomically with its content, and only one process can create it. */

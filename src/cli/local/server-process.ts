@@ -94,7 +94,9 @@ export function findProject(cwd: string): string {
     if (isProject(folder)) return folder;
     if (dirname(folder) !== folder) continue;
     if (isProject(PACKAGE_FOLDER)) return PACKAGE_FOLDER;
-    throw usageError(`--local: there is no wrangler.toml in ${cwd} or above; name the Worker's folder with --project`);
+    throw usageError(
+      `--local: there is no wrangler.toml or wrangler.jsonc in ${cwd} or above; name the Worker's folder with --project`,
+    );
   }
 }
 
@@ -110,5 +112,5 @@ export function findWrangler(project: string): string {
       // Not found here, so try the next place. After the last one, the error below is thrown.
     }
   }
-  throw new CliError(EXIT.usage, `--local needs wrangler; install it: npm install --save-dev wrangler (in ${project})`);
+  throw new CliError(EXIT.usage, `--local needs wrangler. Install it in ${project}: npm install --save-dev wrangler`);
 }

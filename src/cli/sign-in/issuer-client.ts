@@ -74,7 +74,7 @@ export class IssuerClient {
           );
           const checks = nonce === undefined ? {} : { expectedNonce: nonce };
           const tokens = await oauth.processAuthorizationCodeResponse(server, this.#client, response, checks);
-          return this.#tokensOf(tokens) ?? this.#throwNoToken("the scopes in OPERATORS have to have openid");
+          return this.#tokensOf(tokens) ?? this.#throwNoToken("the scopes in OPERATORS must contain openid");
         }),
     };
   }
@@ -115,7 +115,10 @@ export class IssuerClient {
     });
     if (server.issuer === this.#settings.issuer) return server;
     // Another spelling would bypass the check that no other server uses the same issuer.
-    throw new CliError(EXIT.refused, oneLine(`${server.issuer} is named ${this.#settings.issuer}; nothing was sent`));
+    throw new CliError(
+      EXIT.refused,
+      oneLine(`the metadata of ${this.#settings.issuer} names another issuer, ${server.issuer}; nothing was sent`),
+    );
   }
 
   #options() {
@@ -135,8 +138,8 @@ export class IssuerClient {
   #requireHttps(endpoint = ""): URL {
     const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
     if (url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.href))) return url;
-    const what = endpoint === "" ? "names no page at which to sign in" : `has ${endpoint}, which is no https URL`;
-    throw new CliError(EXIT.refused, oneLine(`${this.#settings.issuer} ${what}: ask whoever runs the server`));
+    const what = endpoint === "" ? "names no authorization endpoint" : `has ${endpoint}, which is not an https URL`;
+    throw new CliError(EXIT.refused, oneLine(`${this.#settings.issuer} ${what}: ask the operator of the server`));
   }
 
   /** undefined: none of the tokens is for the server. */
@@ -193,6 +196,6 @@ function toSignInError(error: unknown, issuer: string): CliError {
     error instanceof oauth.OperationProcessingError || error instanceof oauth.UnsupportedOperationError;
   if (!isUnusableResponse && !(error instanceof oauth.WWWAuthenticateChallengeError))
     return unreachableError(error, issuer);
-  const message = `${issuer} answered what cannot be used (${error.message}): ask whoever runs it`;
+  const message = `${issuer} sent an invalid answer (${error.message}): ask its operator`;
   return new CliError(EXIT.refused, oneLine(message), { cause: error });
 }

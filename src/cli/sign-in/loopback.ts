@@ -36,7 +36,7 @@ export async function startLoopbackServer(requestedPort: number): Promise<Loopba
   let handleRedirect: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
   const server = createServer((request, response) => {
     if (handleRedirect?.(request, response) === true) return;
-    respondHtml(response, 404, "Nothing is here, or nothing any more.");
+    respondHtml(response, 404, "Not found. The sign-in may have ended.");
   });
   server.listen(requestedPort, "127.0.0.1");
   try {

@@ -72,10 +72,12 @@ export async function signIn(
     const browser = browserCommand(terminal.env);
     const print = (text: string) => void terminal.stderr.write(`${oneLine(text)}\n`);
     print(`Signing in to ${url} with ${client.issuer}`);
-    print(browser ? "If no browser opens, open this in one:" : "Open this in a browser on this machine:");
+    print(browser ? "If no browser opens, open this URL:" : "Open this URL in a browser on this machine:");
     print(codeRequest.url);
     if (!browser)
-      print(`In a browser elsewhere, first: ssh -L ${loopback.port}:127.0.0.1:${loopback.port} THIS-MACHINE`);
+      print(
+        `For a browser on another machine, first run there: ssh -L ${loopback.port}:127.0.0.1:${loopback.port} THIS-MACHINE`,
+      );
     if (browser) openBrowser(browser, codeRequest.url, terminal.env);
     const redirect = await waitWithTimeout(
       (signal) => loopback.waitForRedirect(codeRequest.state, signal),
@@ -107,7 +109,7 @@ async function waitWithTimeout(
     return await waitForRedirect(timeoutSignal);
   } catch (error) {
     if (signal.aborted) throw new CliError(EXIT.interrupted, "interrupted", { cause: error });
-    const message = `nobody signed in within ${SIGN_IN_TIMEOUT_MS / 60_000} minutes: run tenantry login again`;
+    const message = `no sign-in within ${SIGN_IN_TIMEOUT_MS / 60_000} minutes: run tenantry login again`;
     throw new CliError(EXIT.notAuthorised, message, { cause: error });
   }
 }
@@ -115,12 +117,12 @@ async function waitWithTimeout(
 function rejectUnsafe(url: string, client: SignInClient, signIns: NonNullable<Config["signIns"]>): void {
   const { audience = "" } = client;
   if (url.startsWith("http:") && !isLoopback(url)) {
-    throw usageError(`${url}: what signs you in would travel unencrypted; use https://`);
+    throw usageError(`${url}: the token would be sent unencrypted; use https://`);
   }
   // Otherwise, a fake server could obtain a token for another server.
   const isUrl = /^https?:/.test(audience);
   if (isUrl && !(URL.canParse(audience) && new URL(audience).origin === new URL(url).origin)) {
-    throw signInRejected(`${url} asks for a token for ${audience}, which it is not`);
+    throw signInRejected(`${url} asks for a token for another server, ${audience}`);
   }
   const isSame = (other: SignInClient) => other.issuer === client.issuer && other.clientId === client.clientId;
   const saved = Object.hasOwn(signIns, url) ? signIns[url] : undefined;
@@ -134,7 +136,7 @@ function rejectUnsafe(url: string, client: SignInClient, signIns: NonNullable<Co
     (savedUrl) => savedUrl !== url && isSame(signIns[savedUrl] as SignInClient),
   );
   if (otherUrl !== undefined && !isUrl) {
-    const why = `${url} names the issuer and client of ${otherUrl}, which would take its token, too`;
+    const why = `${url} names the issuer and client of ${otherUrl}, which would accept its token, too`;
     throw signInRejected(`${why}: it needs a client of its own, or an audience that begins with ${url}`);
   }
 }

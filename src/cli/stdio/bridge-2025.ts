@@ -66,7 +66,9 @@ export class Bridge2025 {
   /** Forwards a notification or a response, which get no answer. */
   async forward(message: LocalNotification | LocalResponse): Promise<void> {
     if (message.kind === "response" && !this.#state.takeQuestion(message.id)) {
-      return this.#options.log(`a response to ${JSON.stringify(message.id)}, which nobody asks any more`);
+      return this.#options.log(
+        `ignored a response to ${JSON.stringify(message.id)}, because no request with this id is open`,
+      );
     }
     try {
       if (message.kind === "response") await this.#answer(message.text);
@@ -192,7 +194,7 @@ export class Bridge2025 {
   }
 
   async #replaceSession(lostSession: ActiveSession): Promise<void> {
-    this.#options.log(`${this.#options.endpoint.url} knows the session no more; a new one begins`);
+    this.#options.log(`${this.#options.endpoint.url} has ended the session; a new one begins`);
     lostSession.end.abort();
     this.#state.dropQuestions();
     const session = await reconnect(lostSession.session, this.#state, this.#options);

@@ -131,7 +131,7 @@ export class Bridge2026 {
       await call.fail(`the server no longer announces ${missing.join(", ")}`);
       return call.close();
     }
-    this.#options.log("listening again; what changed meanwhile is announced now");
+    this.#options.log("listening again; changes since the interruption are announced now");
     for (const text of changeNotifications(first, call.id)) await this.#options.write(text);
   }
 }

@@ -37,7 +37,7 @@ export async function ensureResponse(
   call: OpenRequest,
   work: () => Promise<void>,
 ): Promise<void> {
-  let why = "no answer came";
+  let why = "no answer";
   try {
     await work();
   } catch (error) {

@@ -80,7 +80,7 @@ export class Bridge {
     if (message.kind === "request") return this.#handleRequest(message, batch?.expect());
     if (message.method === "notifications/cancelled" && (await this.#cancel2026(message))) return;
     if (this.#forwarding >= MAX_FORWARDING)
-      return this.#options.log(`${message.method || "a response"} is dropped: too many wait`);
+      return this.#options.log(`${message.method || "a response"} is dropped: too many messages wait`);
     this.#forwarding += 1;
     const work = this.#afterHandshake(async () => this.#forward(message)).finally(() => {
       this.#forwarding -= 1;
@@ -125,7 +125,7 @@ export class Bridge {
   async #forward(message: LocalNotification | LocalResponse): Promise<void> {
     if (message.revision !== undefined) return this.#era2026.forward(message);
     if (!this.#era2025.isOpen && this.#speaks2026)
-      return this.#options.log(`${message.method || "a response"} is ignored`);
+      return this.#options.log(`${message.method || "a response"} is ignored, because no session is open`);
     try {
       await this.#era2025.forward(message);
     } finally {

@@ -32,7 +32,7 @@ async function openSession2025(lostSession: Session2025, { endpoint, signal }: B
     return (await open2025(endpoint, lostSession.hello, ownId(), { signal })).session;
   } catch (error) {
     const why = mcpErrorMessage(error, endpoint);
-    throw new Error(`the session is lost, and no new one is given: ${why}`, { cause: error });
+    throw new Error(`the session is lost, and the server gave no new one: ${why}`, { cause: error });
   }
 }
 

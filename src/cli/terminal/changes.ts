@@ -70,7 +70,7 @@ export function warningLines({ warnings = [] }: Pick<ApplyOutcome, "warnings">):
  */
 export function propagationNote(effectiveAt: string | null | undefined, { waits = true } = {}): string[] {
   if (effectiveAt === null || effectiveAt === undefined || Date.parse(effectiveAt) <= Date.now()) return [];
-  return [`In force everywhere from ${formatTime(effectiveAt)}${waits ? "; --wait waits for it" : ""}.`];
+  return [`In effect everywhere from ${formatTime(effectiveAt)}${waits ? "; --wait waits for it" : ""}.`];
 }
 
 /** A suffix for messages about an item that a retry found gone. */

@@ -65,12 +65,12 @@ export function dropReason(fault: Fault): string {
 
 function faultMessage(fault: Fault, url: string): string {
   if (fault.kind === "refused") return rpcErrorText(fault.error);
-  if (fault.kind === "violation") return `${url} answered what is not MCP: ${fault.detail}`;
-  if (fault.kind === "redirect") return `${url} sends us on to ${fault.location ?? "nowhere"}`;
+  if (fault.kind === "violation") return `${url} sent an answer that is not MCP: ${fault.detail}`;
+  if (fault.kind === "redirect") return `${url} redirects to ${fault.location ?? "nowhere"}`;
   if (fault.kind === "unresumable")
     return `the stream broke and cannot be resumed: ${faultMessage(fault.lastFault, url)}`;
   if (isStream(fault)) return `${url}: the stream ended without an answer`;
-  if (fault.kind === "unanswered") return `${url} answered nothing`;
+  if (fault.kind === "unanswered") return `${url} sent no answer`;
   if (!("http" in fault)) return `${url}: ${describeFault(fault)}`;
   return `${url} answered ${fault.http.status} (${fault.http.contentType || "no content type"}), not MCP`;
 }
@@ -82,7 +82,7 @@ function rpcErrorText(error: ResponseMessage): string {
   const limit = typeof timeoutMs === "number" ? `timeoutMs is ${timeoutMs}` : undefined;
   const parts = typeof server === "string" && !message?.includes(server) ? [server, why ?? limit] : [];
   const suffix = parts.filter((text) => typeof text === "string").join(": ");
-  return oneLine((message || "refused without a word") + (suffix && ` (${suffix})`));
+  return oneLine((message || "refused without a message") + (suffix && ` (${suffix})`));
 }
 
 /**
@@ -105,7 +105,7 @@ function isStream(fault: Fault): boolean {
  */
 const RESOURCE_METADATA = /\bresource_metadata=/i;
 const LOGIN_HINT =
-  "people log in here with an MCP client that opens a browser; this command takes an access token, or a key where the tenant takes keys";
+  "people log in here with an MCP client that opens a browser; this command needs an access token, or a key if the tenant takes keys";
 
 function credentialHint(fault: Fault, { keySource }: EndpointSource): string {
   if (!("http" in fault) || fault.http.status !== 401) return "";

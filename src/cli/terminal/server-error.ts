@@ -85,13 +85,13 @@ function problemText(problem: ProblemDocument, status: number): string {
 function unexpectedResponseText(response: Response, text: string): string {
   const { status, url } = response;
   const location = response.headers.get("location");
-  if (status >= 300 && status < 400) return `${url} sends us on to ${location ?? "nowhere"}: give that as --url`;
+  if (status >= 300 && status < 400) return `${url} redirects to ${location ?? "nowhere"}: give that as --url`;
   const type = response.headers.get("content-type") ?? "no content type";
   // A Worker that lacks a binding says so.
   if (status === 500 && type.startsWith("text/plain") && text !== "") return `${url} answered 500: ${text.trim()}`;
   const isEndpoint = /\/mcp(\/[^/]*){0,2}\/admin\/v1\//.test(url);
   const featureHint = status === 404 ? ". Does the Worker have features: [admin()]?" : "";
-  const hint = isEndpoint ? ". --url is the server's own, without /mcp/TENANT" : featureHint;
+  const hint = isEndpoint ? ". --url must be the server's URL, without /mcp/TENANT" : featureHint;
   return `${url} answered ${status} (${type}): no admin API answers there${hint}`;
 }
 
@@ -108,7 +108,7 @@ export function unreachableError(error: unknown, base: string): CliError {
 export function connectionLostError(error: unknown, url: string): CliError {
   const why = reasonOf(error);
   if (NOT_SENT.has(why)) return unreachableError(error, url);
-  const message = `${url}: ${why} before the answer had come; what was asked may have been done`;
+  const message = `${url}: ${why} before the answer arrived; the request may have taken effect`;
   return new CliError(EXIT.unreachable, oneLine(message), { cause: error });
 }
 
@@ -116,7 +116,7 @@ function reasonOf(error: unknown): string {
   return REASONS[codeOf(error)] ?? lastMessage(error);
 }
 
-const NO_TLS = "it speaks no TLS; http:// in place of https://?";
+const NO_TLS = "the server does not speak TLS: use http:// instead of https://?";
 
 /**
  * Reasons that rule out that the request was sent: TLS was not established, or `fetch` blocks the port, for which

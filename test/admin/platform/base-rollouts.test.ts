@@ -83,7 +83,7 @@ describe("the rollout of a base", () => {
     await put(base, NEXT);
     const done = await rollOut(base);
     expect(done).toMatchObject({ state: "incomplete", tenants: 4, missing: [], refused: [{ tenant: bad }] });
-    expect(done.refused[0]?.error).toContain("has at most 900000 bytes");
+    expect(done.refused[0]?.error).toContain("the document must have at most 900000 bytes");
     expect(await titlesOf(tenants)).toEqual(["new", "new", "old", "new"]);
   });
 

@@ -119,7 +119,7 @@ const argument = (name: string) => ({ name });
 
 describe("a document that breaks a rule", () => {
   it.each<[string, unknown, string, string]>([
-    ["has an unknown member deep inside", { tools: { add: { on: true } } }, "tools.add.on", "is not known here"],
+    ["has an unknown member deep inside", { tools: { add: { on: true } } }, "tools.add.on", "is not a known field"],
     ["has an origin with a path", { allowedOrigins: ["https://a.example/x"] }, "allowedOrigins.0", "an origin such as"],
     [
       "names an origin twice",
@@ -128,19 +128,19 @@ describe("a document that breaks a rule", () => {
       "twice",
     ],
     ["has a hostname in upper case", { hostnames: ["A.example"] }, "hostnames.0", "a lower-case host name with a dot"],
-    ["extends something twice", { extends: ["x", "x"] }, "extends", "must not name anything twice"],
+    ["extends something twice", { extends: ["x", "x"] }, "extends", "must not have an item twice"],
     ["extends what is not there", { extends: ["nothing"] }, "extends.0", "there is no base document nothing"],
     [
       "gives two tools one name",
       { profiles: { p: { tools: { rename: { add: { name: "greet" } } } } } },
       "profiles.p.tools.rename.add.name",
-      '"greet" is the name of another here',
+      'another definition is already named "greet"',
     ],
     [
       "renames two tools alike",
       { profiles: { p: { tools: { rename: { add: { name: "x" }, greet: { name: "x" } } } } } },
       "profiles.p.tools.rename.greet.name",
-      '"x" is the name of another here',
+      'another definition is already named "x"',
     ],
     [
       "has a prompt that uses what it does not take",
@@ -160,12 +160,17 @@ describe("a document that breaks a rule", () => {
       "prompts.p.arguments",
       "names must differ",
     ],
-    ["is too large", { prompts: many(say("x".repeat(100_000)), 10) }, "", "has at most 900000 bytes"],
+    [
+      "is too large",
+      { prompts: many(say("x".repeat(100_000)), 10) },
+      "",
+      "the document must have at most 900000 bytes",
+    ],
     [
       "has many empty lists",
       { settings: { lists: Array.from({ length: 20_000 }, () => []) } },
       "",
-      "has at most 20000 objects and lists",
+      "the document must have at most 20000 objects and lists",
     ],
   ])("that %s is refused with field and rule, and changes nothing", async (_what, json, field, rule) => {
     const id = await newTenant({ title: "as it was" });
@@ -265,7 +270,7 @@ describe("base documents", () => {
     ["extends", { extends: ["lower"] }],
     ["hostnames", { hostnames: ["a.example"] }],
   ])("have no %s", async (field, json) => {
-    expect(rules(await put("bad", json))).toEqual([422, [field, "is not known here"]]);
+    expect(rules(await put("bad", json))).toEqual([422, [field, "is not a known field"]]);
     expect((await ask("GET", "/bases/bad")).status).toBe(404);
   });
 });
@@ -283,7 +288,7 @@ describe("hostnames", () => {
     expect(await directoryOf(env, "two.example").lookupHostname("two.example")).toBe(second);
   });
 
-  const OWN = "is the Worker's own";
+  const OWN = "is a hostname of the Worker itself";
   it.each([
     ["the one that is asked at", new URL(ORIGIN).hostname, {}, OWN],
     ["the one that a proxy was asked at", "edge.example", { headers: { host: "Edge.example.:8443" } }, OWN],
@@ -315,7 +320,7 @@ describe("hostnames", () => {
     expect((await apply(id, { mode: "open" })).status).toBe(200);
     expect(rules(await apply(id, { mode: "open", hostnames: [hostname] }))).toEqual([
       422,
-      ["hostnames.0", `${hostname} is the Worker's own`],
+      ["hostnames.0", `${hostname} is a hostname of the Worker itself`],
     ]);
   });
 

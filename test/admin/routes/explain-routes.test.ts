@@ -112,11 +112,11 @@ describe("an unknown", () => {
   it("is the restriction of an unnamed caller", async () => {
     const id = await newTenant({ mode: "key" });
     const { visible, decidedBy, unknown, reasons, causes } = await explained(id, "add");
-    expect(causes).toEqual([{ reason: "tenant: takes a key, and none is named", code: "key-required" }]);
+    expect(causes).toEqual([{ reason: "tenant: needs a key, and the request names none", code: "key-required" }]);
     expect({ visible, decidedBy, unknown }).toEqual({
       visible: false,
-      decidedBy: ["tenant: takes a key, and none is named"],
-      unknown: ["principal: no key is named, so what limits one is not known"],
+      decidedBy: ["tenant: needs a key, and the request names none"],
+      unknown: ["principal: no key is named, so its limits are unknown"],
     });
     expect(reasons.filter((reason) => reason.startsWith("principal: "))).toEqual([]);
   });

@@ -163,7 +163,7 @@ describe("explain", () => {
     await send(`/admin/v1/tenants/${id}/upstreams/sums/refresh`, { method: "POST" });
     expect(await sourcesIn(id, "sums__add")).toEqual([
       expect.stringMatching(
-        /^source sums: last good: the server answered 502 \(text\/plain\).* since 20\S+Z, what it had then stays$/,
+        /^source sums: last good: the server answered 502 \(text\/plain\).* since 20\S+Z, with the definitions of that time$/,
       ),
     ]);
     expect(await explain(id, "sums__add")).toMatchObject({ visible: true, callable: true });

@@ -59,9 +59,9 @@ describe.each(GUARDED)("explain of $kind/$name", (ask) => {
 
   it("depends on the caller if none is named, and hides it from others", async () => {
     const { reasons } = await explained("closed", ask);
-    expect(reasons).toContain("code: visible decides, and no key is named");
+    expect(reasons).toContain("code: visible decides, but no key is named");
     const { reasons: atLogin } = await explained("login", ask);
-    expect(atLogin).toContain("code: visible decides, and no caller is named");
+    expect(atLogin).toContain("code: visible decides, but no caller is named");
   });
 });
 
@@ -76,15 +76,15 @@ describe("explain for a user of the app that mounts the Worker", () => {
     expect({ isSeen, reasons }).toEqual({ isSeen: false, reasons: expect.arrayContaining(["code: visible hides it"]) });
   });
 
-  it("says that visible decides, and that its answer is not known here, where they are not", async () => {
+  it("says that visible decides, but that its answer is not known here, where they are not", async () => {
     const { visible: isSeen, reasons } = await ask({ id: "ann" });
     expect(isSeen).toBe(false);
-    expect(reasons).toContain("code: visible decides, and what the app says of them in claims is not known here");
+    expect(reasons).toContain("code: visible decides, but the user's claims are unknown here");
   });
 
   it.each([
-    ["of another tenant", { tenant: "openly", id: "ann" }, "app: is a user of the tenant openly"],
-    ["whose time is over", { id: "ann", expires: 1 }, "app: what it said of them has ended"],
+    ["of another tenant", { tenant: "openly", id: "ann" }, "app: this is a user of the tenant openly"],
+    ["whose time is over", { id: "ann", expires: 1 }, "app: the user's session has expired"],
   ])("says why one %s is not let in", async (_who, about, why) => {
     expect(await ask(about, { kind: "tools", name: "all" })).toMatchObject({
       visible: false,
@@ -97,7 +97,7 @@ describe("explain for a user of the app that mounts the Worker", () => {
     const all = { kind: "tools", name: "all", user };
     expect((await explained("openly", all)).visible).toBe(true);
     expect((await explained("closed", all)).reasons).toContain(
-      "app: names no tenant of theirs; only open ones let them in",
+      "app: the user has no tenant, so only open tenants admit this user",
     );
   });
 

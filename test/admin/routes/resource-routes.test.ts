@@ -247,8 +247,8 @@ describe("conditions", () => {
   });
 
   it.each([
-    ["if-match", "abc", "If-Match", "* or quoted entity tags"],
-    ["if-none-match", '"abc"', "If-None-Match", "only * is understood when writing"],
+    ["if-match", "abc", "If-Match", "must be * or quoted entity tags"],
+    ["if-none-match", '"abc"', "If-None-Match", "must be * for a write"],
   ])("that cannot be read are refused: %s", async (header, value, field, rule) => {
     const id = await newTenant();
     expect(rules(await put(id, "note:a", "x", { headers: { [header]: value } }))).toEqual([422, [field, rule]]);

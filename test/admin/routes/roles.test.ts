@@ -172,15 +172,15 @@ describe("making an operator", () => {
     ["a role that is none", { name: "a", role: "king" }, "role", "one of owner, operator, auditor, tenant-admin"],
     ["a name that is kept", { name: "root", role: "owner" }, "name", "is a reserved word"],
     ["a name that is none", { name: "-a", role: "owner" }, "name", "1 to 64 of"],
-    ["no tenants for a tenant-admin", { name: "a", role: "tenant-admin" }, "tenants", "a tenant-admin needs them"],
-    ["tenants for an auditor", { name: "a", role: "auditor", tenants: ["x"] }, "tenants", "only a tenant-admin"],
-    ["tenants that cannot be", { name: "a", role: "tenant-admin", tenants: ["X"] }, "tenants.0", "1 to 40 of"],
+    ["no tenants for a tenant-admin", { name: "a", role: "tenant-admin" }, "tenants", "is required for a tenant-admin"],
     [
-      "an end in the past",
-      { name: "a", role: "owner", expires: "2020-01-01T00:00:00Z" },
-      "expires",
-      "lies in the past",
+      "tenants for an auditor",
+      { name: "a", role: "auditor", tenants: ["x"] },
+      "tenants",
+      "is only allowed for a tenant-admin",
     ],
+    ["tenants that cannot be", { name: "a", role: "tenant-admin", tenants: ["X"] }, "tenants.0", "1 to 40 of"],
+    ["an end in the past", { name: "a", role: "owner", expires: "2020-01-01T00:00:00Z" }, "expires", "is in the past"],
   ])("with %s is refused", async (_what, json, field, rule) => {
     expect(rules(await ask("POST", "/operators", { json }))).toEqual([422, [field, expect.stringContaining(rule)]]);
   });
@@ -188,7 +188,7 @@ describe("making an operator", () => {
   it("under a name that is taken is refused, and the first stays", async () => {
     const { name, token } = await operator("operator");
     const second = await ask("POST", "/operators", { json: { name, role: "owner" } });
-    expect(rules(second)).toEqual([409, ["name", `${name} is taken`]]);
+    expect(rules(second)).toEqual([409, ["name", `${name} already exists`]]);
     expect((await ask("GET", "/tenants", { token })).status).toBe(200);
   });
 

@@ -195,17 +195,20 @@ describe("a change", () => {
   it("that would be one secret too many is refused; a replacement is not", async () => {
     for (let at = 0; at < MAX_SECRETS; at += 1) await set(id, `S${at}`, "x");
     const refused = await set(id, "ONE_MORE", "x");
-    expect([refused.status, detailOf(refused)]).toEqual([409, `The tenant ${id} has its ${MAX_SECRETS} secrets`]);
+    expect([refused.status, detailOf(refused)]).toEqual([
+      409,
+      `The tenant ${id} already has ${MAX_SECRETS} secrets, the maximum`,
+    ]);
     expect((await set(id, "S1", "y")).status).toBe(200);
   });
 });
 
 describe("without the key that sealed it", () => {
   it.each([
-    ["none", "", "This Worker cannot seal secrets: set SECRETS_KEY"],
-    ["a short one", "c2hvcnQ", "The Worker's SECRETS_KEY is not what it must be"],
-    ["one that is no base64url", "!".repeat(43), "The Worker's SECRETS_KEY is not what it must be"],
-    ["a good and a bad one", `${SECRETS_KEY},c2hvcnQ`, "The Worker's SECRETS_KEY is not what it must be"],
+    ["none", "", "This Worker cannot seal secrets. Set SECRETS_KEY"],
+    ["a short one", "c2hvcnQ", "The Worker's SECRETS_KEY is invalid"],
+    ["one that is no base64url", "!".repeat(43), "The Worker's SECRETS_KEY is invalid"],
+    ["a good and a bad one", `${SECRETS_KEY},c2hvcnQ`, "The Worker's SECRETS_KEY is invalid"],
   ])("a Worker with %s keeps no secret and says how to mend that", async (_what, key, says) => {
     const options = { json: { value: "x" }, env: { SECRETS_KEY: key } };
     const refused = await askAs("PUT", `/tenants/${id}/secrets/TOKEN`, options);

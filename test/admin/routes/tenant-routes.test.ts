@@ -61,8 +61,8 @@ describe("making a tenant", () => {
   });
 
   it.each([
-    ["a name of another", "new-acme", "new-acme is taken"],
-    ["a name in code", "demo", "demo is taken"],
+    ["a name of another", "new-acme", "new-acme already exists"],
+    ["a name in code", "demo", "demo already exists"],
   ])("refuses %s", async (_what, id, rule) => {
     await ask("POST", "/tenants", { json: { id } });
     expect(rules(await ask("POST", "/tenants", { json: { id } }))).toEqual([409, ["id", rule]]);
@@ -85,7 +85,7 @@ describe("making a tenant", () => {
     expect(rules(await ask("POST", "/tenants", { json }))).toEqual([
       422,
       ["maxStalenessMs", "at least 50"],
-      ["colour", "is not known here"],
+      ["colour", "is not a known field"],
     ]);
     expect((await directoryOf(env, "broken").lookup("broken")).entry).toBeNull();
   });
@@ -115,8 +115,8 @@ describe("making a tenant", () => {
   it("is refused in a dry run for the same reasons as for good", async () => {
     await ask("POST", "/tenants", { json: { id: "first", document: { hostnames: ["first.example"] } } });
     for (const [json, ...refusal] of [
-      [{ id: "first" }, 409, ["id", "first is taken"]],
-      [{ id: "demo" }, 409, ["id", "demo is taken"]],
+      [{ id: "first" }, 409, ["id", "first already exists"]],
+      [{ id: "demo" }, 409, ["id", "demo already exists"]],
       [{ id: "second", jurisdiction: "eu" }, 422, ["jurisdiction", "eu is not available here"]],
       [{ id: "second", document: { extends: ["none"] } }, 422, ["extends.0", "there is no base document none"]],
       [

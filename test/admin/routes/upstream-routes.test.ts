@@ -146,7 +146,7 @@ describe("a write of a tenant's administrator", () => {
     expect(await status("b", "eu.mcp.vendor.com")).toBe(200);
     expect(rules(await write(id, "c", at("eu.vendor.com"), { token }))).toEqual([
       403,
-      ["upstreams", "only an operator may make more than 2; upstreamBounds.most says how many"],
+      ["upstreams", "only an operator may have more than 2 upstreams (upstreamBounds.most)"],
     ]);
     expect(rules(await write(id, "b", at("elsewhere.com"), { token }))).toEqual([
       403,

@@ -25,7 +25,7 @@ const MISSPELT: readonly (readonly [field: string, rule: string, document: Tenan
   ],
   [
     "profiles.p.tools.allow.0",
-    "there is no tool of this name: rename calls wipe so, write that",
+    "there is no tool of this name: rename gives wipe this name, so write wipe",
     { profiles: { p: { tools: { allow: ["erase"], rename: { wipe: { name: "erase" } } } } } },
   ],
   [

@@ -19,14 +19,14 @@ test.each(
     .concat(
       ["a\u001bb", "a\nb", "a\tb", "a\u202etxt", "a\u2066b", "\ud800"].map((path) => ({
         path,
-        why: "holds characters",
+        why: "contains characters",
       })),
       ["con", "Aux.txt", "nul.tar.gz", "COM1", "lpt9.x", "com\u00b9", "CONIN$", "prn .md", "a/nul"].map((path) => {
         return { path, why: "is a device" };
       }),
       ["a.", "a ", "a. .", "a /b"].map((path) => ({ path, why: "ends in a dot or space" })),
       [".bashrc", ".ssh/authorized_keys", "a/.git/config", "\u200c.bashrc"].map((path) => ({ path, why: "--hidden" })),
-      [".tenantry-part-0"].map((path) => ({ path, why: "is a name of our own" })),
+      [".tenantry-part-0"].map((path) => ({ path, why: "is reserved for temporary files of tenantry" })),
     ),
 )("$path is refused: it $why", ({ path, why }) => {
   expect(() => fileFor(path)).toThrow(why);
@@ -42,7 +42,7 @@ test("names with a dot in front are taken where somebody asks for them, and noth
 test("names that only Windows cannot take are refused there", () => {
   for (const path of ["note:b", "what?.md", "a|b", "GIT~1/config"]) {
     expect(fileFor(path, { platform: "linux" })).toBe(join(ROOT, path));
-    expect(() => fileFor(path, { platform: "win32" })).toThrow("is no name on this system");
+    expect(() => fileFor(path, { platform: "win32" })).toThrow("is not a valid name on this system");
   }
 });
 

@@ -38,7 +38,7 @@ test("a dry run of a tenant that does not exist asks the server whether it could
   const stdin = "id: acme\nregion: moon\n";
   const { exit, stderr } = await cli.run(["apply", "-f", "-", "--dry-run"], { stdin });
   expect(exit).toBe(1);
-  expect(stderr).toMatch(/^tenantry: The input breaks a rule: region \(stdin:2:1\): one of wnam, /);
+  expect(stderr).toMatch(/^tenantry: Invalid input: region \(stdin:2:1\): one of wnam, /);
   expect(admin.requests.at(-1)).toBe("POST /admin/v1/tenants?dryRun=1");
 });
 
@@ -64,7 +64,7 @@ test("upstreams that a document adds are read, and of one that cannot be it is s
   expect((await cli.run(["apply", "-f", "-", "--dry-run"], { stdin })).exit).toBe(0);
   expect(await cli.run(["apply", "-f", "-"], { stdin })).toMatchObject({
     exit: 0,
-    stderr: "tenantry: b is a part of acme and could not be read: gone fishing\n",
+    stderr: "tenantry: b of acme is stored, but could not be read: gone fishing\n",
   });
   expect(reads().slice(1)).toEqual(["POST /admin/v1/tenants/acme/upstreams/b/refresh"]);
 });
@@ -101,7 +101,7 @@ test("a document that breaks a rule changes nothing, and the rule is named", asy
   const stdin = "id: acme\ntitle: Acme\nprofiles: { Staff: { tolls: {} } }\n";
   const { exit, stderr } = await cli.run(["apply", "-f", "-"], { stdin });
   expect(exit).toBe(1);
-  expect(stderr).toMatch(/^tenantry: The input breaks a rule: profiles\.Staff.*\n$/);
+  expect(stderr).toMatch(/^tenantry: Invalid input: profiles\.Staff.*\n$/);
   expect(admin.tenants.get("acme")?.own).toEqual({});
 });
 
@@ -122,17 +122,19 @@ upstreams:
   b.c:
     uris: [x, ""]
 profiles: { p: { resultBudget: { tokens: 5 } } }
+search: yes
 `;
   await writeFile(join(folder, "bad.yaml"), file);
   const { exit, stderr } = await cli.run([...args, "-f", "bad.yaml"]);
   expect(exit).toBe(1);
   const lines = [
-    "upstreams.a.timeout (bad.yaml:4:5): is not known here: did you mean timeoutMs?",
+    "upstreams.a.timeout (bad.yaml:4:5): is not a known field: did you mean timeoutMs?",
     'upstreams.a.era (bad.yaml:5:5): expected string, received number: one of auto, 2025, 2026 (as a text: "2025")',
     "upstreams.b.c.uris.1 (bad.yaml:7:15): at least 1 character",
     "profiles.p.resultBudget.tokens (bad.yaml:8:34): at least 250",
+    "search (bad.yaml:9:1): expected boolean, received string: write true or false",
   ];
-  expect(stderr.split("\n")).toEqual(["tenantry: The input breaks a rule:", ...lines.map((line) => `  ${line}`), ""]);
+  expect(stderr.split("\n")).toEqual(["tenantry: Invalid input:", ...lines.map((line) => `  ${line}`), ""]);
 });
 
 test("a rule that a prompt in a file breaks is said with its place, a member that is missing with that of its mapping", async () => {
@@ -140,25 +142,25 @@ test("a rule that a prompt in a file breaks is said with its place, a member tha
   admin.addTenant("acme");
   await writeFile(join(folder, "p.yaml"), "messages:\n  - role: user\n");
   const { stderr } = await cli.run(["prompt", "put", "acme", "p", "-f", "p.yaml"]);
-  expect(stderr).toBe("tenantry: The input breaks a rule: messages.0.content (p.yaml:2:5): is required\n");
+  expect(stderr).toBe("tenantry: Invalid input: messages.0.content (p.yaml:2:5): is required\n");
 });
 
 test.each([
   { yaml: "id: acme\n  title: x", says: "tenant.yaml:1:5: a name inside a value" },
   {
     yaml: "id: acme\ntitle: Acme: the firm",
-    says: "tenant.yaml:2:8: a name inside a value: a text with a colon needs quotes",
+    says: "tenant.yaml:2:8: a name inside a value: put a text with a colon in quotes",
   },
-  { yaml: "id: acme\ntools:\n\t- x", says: "tenant.yaml:3:1: a tab, where YAML wants blanks" },
-  { yaml: "id: acme\ntitle Acme\nmode: key", says: "a colon is missing" },
+  { yaml: "id: acme\ntools:\n\t- x", says: "tenant.yaml:3:1: a tab: indent YAML with spaces" },
+  { yaml: "id: acme\ntitle Acme\nmode: key", says: "add the colon" },
   { yaml: "id: acme\nid: globex", says: "tenant.yaml:2:1: Map keys must be unique" },
-  { yaml: "id: acme\n---\nid: globex", says: "one document a file" },
+  { yaml: "id: acme\n---\nid: globex", says: "a file must have one document" },
   { yaml: "- id: acme", says: "must be a mapping (name: value), not a list" },
   { yaml: "", says: "must be a mapping (name: value), not nothing" },
   { yaml: "id: acme\nupstreams: { a: { headers: { A: Bearer {{secret:X}} } } }", says: "tenant.yaml:2:40: {{ begins" },
   { yaml: "id: acme\ntitle: {{secret:X}}", says: "tenant.yaml:2:9: {{ begins a mapping in YAML" },
   { yaml: "title: Nobody", says: "names no tenant: add id: NAME, or --tenant NAME" },
-  { yaml: "id: 7", says: "id: must be a text" },
+  { yaml: "id: 7", says: "id: must be a string" },
   { yaml: "id: acme\ntitle: *nowhere", says: "tenant.yaml: Unresolved alias" },
 ])("the file $yaml is refused before anything is sent", async ({ yaml, says }) => {
   const { admin, cli, folder } = await commandLine();

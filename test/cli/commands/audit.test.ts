@@ -22,7 +22,7 @@ test("the audit log shows who changed what, from what to what", async () => {
   ]);
   expect(await cli.json("audit", "acme", "--limit", "1")).toHaveLength(1);
   const { stderr } = await cli.run(["audit", "acme", "--limit", "1"]);
-  expect(stderr).toBe("tenantry: the newest 1; --limit shows more\n");
+  expect(stderr).toBe("tenantry: only the newest 1 shown; --limit shows more\n");
   expect((await cli.run(["audit", "acme", "--limit", "3"])).stderr).toBe("");
 });
 

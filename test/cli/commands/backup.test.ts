@@ -15,12 +15,12 @@ test("a folder that is no backup is refused with what writes one, and nothing is
   const { exit, stderr } = await cli.run(["restore", folder]);
   expect([exit, requestCount]).toEqual([2, 0]);
   expect(stderr).toContain(
-    "kept.json is not there: tenantry backup writes it; for a folder of export, tenantry apply -f",
+    "kept.json does not exist: tenantry backup writes it. For a folder of tenantry export, run tenantry apply -f",
   );
 });
 
 test.each([
-  ["acme2", "tenantry: acme: its keys open /mcp/acme2, too\n"],
+  ["acme2", "tenantry: keys of acme now also work at /mcp/acme2\n"],
   ["acme", ""],
 ])("keys that are restored as %s are said to open it where the name is another", async (name, warning) => {
   const { admin, cli, folder } = await commandLine();

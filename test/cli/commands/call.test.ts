@@ -340,7 +340,7 @@ test("a tool that asks without a terminal says where it can be answered", async 
   const { exit, stderr } = await call(["demo", "note_write"]);
   expect({ exit, stderr }).toEqual({
     exit: 1,
-    stderr: `tenantry: ${message}; the tool asks a person: run tenantry call in a terminal\n`,
+    stderr: `tenantry: ${message}; the tool asks a question: run tenantry call in a terminal\n`,
   });
 });
 
@@ -359,7 +359,7 @@ test("a connection that closes before the answer is no server that cannot be rea
   const { exit, stderr } = await new CommandLine("/", { HOME: "/nowhere" }).run(["call", url, "note_write"]);
   expect(exit).toBe(6);
   expect(stderr).toBe(
-    `1\ntenantry: ${url}: the connection was closed before the answer had come; what was asked may have been done\n`,
+    `1\ntenantry: ${url}: the connection was closed before the answer arrived; the request may have taken effect\n`,
   );
 });
 
@@ -370,5 +370,7 @@ test.each([
   const { url } = await ScriptedServer.start((one) => one.refuse(404));
   const base = new URL(url).origin.replace("http:", "https:");
   const { stderr } = await new CommandLine("/", { HOME: "/nowhere" }).run([...args, "--url", base]);
-  expect(stderr).toMatch(/^tenantry: cannot reach https:.*: it speaks no TLS; http:\/\/ in place of https:\/\/\?\n$/);
+  expect(stderr).toMatch(
+    /^tenantry: cannot reach https:.*: the server does not speak TLS: use http:\/\/ instead of https:\/\/\?\n$/,
+  );
 });

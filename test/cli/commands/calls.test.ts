@@ -55,7 +55,7 @@ test("the newest calls are shown, the newest last, and it is said that there are
   const { stdout, stderr } = await cli.run(["calls", "show", "acme", "--limit", "2"]);
   expect(stdout).not.toContain("tool-3");
   expect(stdout.indexOf("tool-4")).toBeLessThan(stdout.indexOf("tool-5"));
-  expect(stderr).toBe("tenantry: the newest 2; --limit shows more\n");
+  expect(stderr).toBe("tenantry: only the newest 2 shown; --limit shows more\n");
   expect((await cli.run(["calls", "show", "acme", "--limit", "3"])).stderr).toBe("");
 });
 
@@ -90,7 +90,7 @@ test.each([
   ["a hash was changed", changed((lines) => Object.assign(lines[3] ?? {}, { hash: "c".repeat(64) }))],
 ])("%s: it is found", async (_what, lines) => {
   const { exit, stderr } = await (await serving(lines)).run(["calls", "verify", "acme"]);
-  expect([exit, stderr]).toEqual([1, expect.stringContaining("not as they were written")]);
+  expect([exit, stderr]).toEqual([1, expect.stringContaining("do not match their hashes")]);
 });
 
 test("a tenant that records nothing is shown with how to make it record", async () => {
@@ -103,7 +103,7 @@ test("a tenant that records nothing is shown with how to make it record", async 
   admin.intercept = () => ({ body: Buffer.from(lines.map((one) => `${JSON.stringify(one)}\n`).join("")) });
   for (const command of ["show", "verify"]) {
     expect((await cli.run(["calls", command, "acme"])).stderr).toContain(
-      "a tenant chooses it by audit in its document",
+      "the field audit of the tenant's document turns recording on",
     );
   }
 });

@@ -11,7 +11,7 @@ test("connect says that an endpoint lets nobody in now, and prints what it takes
   const { cli } = await commandLine();
   const { exit, stdout, stderr } = await cli.run(["connect", endpoint.url, "--client", "cursor"]);
   expect([exit, stdout.includes(endpoint.url)]).toEqual([0, true]);
-  expect(stderr).toContain("refuses its callers now (403): Suspended: unpaid");
+  expect(stderr).toContain("refuses every caller at the moment (403): Suspended: unpaid");
 });
 
 test("connect says what a server says of an endpoint that is not there", async () => {
@@ -31,7 +31,7 @@ test("connect says of an endpoint with a login that one logs in, and of one that
   await endpoint.stop();
   const away = await cli.run(["connect", endpoint.url, "--client", "gemini"]);
   expect([away.exit, away.stdout]).toEqual([6, ""]);
-  expect(away.stderr).toContain("--auth says");
+  expect(away.stderr).toContain("--auth prints");
   expect((await cli.run(["connect", endpoint.url, "--client", "gemini", "--auth", "open"])).exit).toBe(0);
 });
 
@@ -106,5 +106,5 @@ test("connect prints nothing, and no key, for an endpoint that sends its clients
   const { cli } = await commandLine();
   const { exit, stdout, stderr } = await cli.run(["connect", endpoint.url, "--client", "cursor", "--key", "tnt_key"]);
   expect([exit, stdout]).toEqual([1, ""]);
-  expect(stderr).toContain("elsewhere (307)");
+  expect(stderr).toContain("redirects (307)");
 });

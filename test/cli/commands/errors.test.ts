@@ -46,7 +46,7 @@ test.each([{ flags: [] }, { flags: ["--json"] }])(
   async ({ flags }) => {
     const { cli } = await answering([FAULT, { ...FAULT, requestId: "older" }]);
     const { stdout, stderr } = await cli.run(["errors", "--limit", "1", ...flags]);
-    expect(stderr).toBe("tenantry: the newest 1; --limit shows more\n");
+    expect(stderr).toBe("tenantry: only the newest 1 shown; --limit shows more\n");
     expect(stdout).toContain("8f3a2c71");
     expect(stdout).not.toContain("older");
     expect((await cli.run(["errors", "--limit", "2", ...flags])).stderr).toBe("");
@@ -57,14 +57,14 @@ test("an id that nothing is kept under is said to be none", async () => {
   const { cli } = await answering([]);
   const { exit, stderr } = await cli.run(["errors", "nothing"]);
   expect(exit).toBe(3);
-  expect(stderr).toContain("no error is kept under nothing");
+  expect(stderr).toContain("no error is stored with the id nothing");
 });
 
 test("logs says how errors that are kept with their tenant are shown, and that there are none", async () => {
   const { cli } = await answering([{ ...FAULT, message: "", stack: "" }]);
-  expect((await cli.run(["errors"])).stderr).toContain("tenantry errors REQUEST, or --tenant, shows it");
+  expect((await cli.run(["errors"])).stderr).toContain("tenantry errors REQUEST, or --tenant, shows them");
   const { cli: empty } = await answering([]);
-  expect((await empty.run(["errors"])).stderr).toContain("No errors are kept");
+  expect((await empty.run(["errors"])).stderr).toContain("No errors in the last two weeks");
 });
 
 test("counters are shown by name", async () => {

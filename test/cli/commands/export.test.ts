@@ -126,7 +126,7 @@ test("exporting again loads only what changed and drops what is gone", async () 
   const files = async () => (await readdir(join(folder, "acme/resources/file"), { recursive: true })).length;
   const before = await files();
   const { stdout } = await cli.run(["export", "acme"]);
-  expect(stdout).toContain(`1 loaded, ${URIS.length - 1} there already`);
+  expect(stdout).toContain(`1 loaded, ${URIS.length - 1} unchanged`);
   expect(admin.downloads).toEqual(["docs://guide"]);
   expect(await files()).toBe(before - 1);
   expect(await readdir(join(folder, "acme"))).not.toContain("resources.ndjson.part");
@@ -175,7 +175,7 @@ test("a base that is different elsewhere is left alone and named", async () => {
   admin.bases.set("standard", { mode: "open" });
   const { exit, stderr } = await cli.run(["apply", "-f", "acme"]);
   expect(exit).toBe(0);
-  expect(stderr).toContain("Base standard is different here and stays as it is");
+  expect(stderr).toContain("Base standard has other content on the server and was not changed");
   expect(admin.bases.get("standard")).toEqual({ mode: "open" });
 });
 
@@ -194,7 +194,7 @@ test("an export broken off is no folder to apply, and is finished by the same co
   expect(parts).toEqual([]);
   admin.intercept = () => undefined;
   const { stdout } = await cli.run(["export", "acme"]);
-  expect(stdout).toContain("5 there already");
+  expect(stdout).toContain("5 unchanged");
   expect((await cli.run(["diff", "-f", "acme", "--exit-code"])).exit).toBe(0);
 });
 
@@ -213,9 +213,9 @@ test.each([
   { line: '{"uri":"a:b","file":"resources/gone","name":"n","mimeType":"text/plain"}', says: "no such file" },
   {
     line: '{"uri":"a:b","file":"resources/b","name":"n","mimeType":"text/plain","lastModified":7}',
-    says: "lastModified: must be a text",
+    says: "lastModified: must be a string",
   },
-  { line: '{"uri":"a:b"}', says: "resources.ndjson:1: needs the texts" },
+  { line: '{"uri":"a:b"}', says: "resources.ndjson:1: uri, file, name and mimeType must be strings" },
   { line: "nonsense", says: "resources.ndjson:1: is not JSON" },
 ])("the index line $line is refused before anything is sent", async ({ line, says }) => {
   const { admin, cli, folder } = await commandLine();
@@ -255,7 +255,7 @@ test("resource get prints text, writes bytes, and loads a prefix into a folder",
   expect((await cli.run(all)).stdout).toContain("2 files in");
   expect(await readdir(join(folder, "out/a b"))).toEqual(["c.md", "d.bin"]);
   await rm(join(folder, "out/a b/c.md"));
-  expect((await cli.run(all)).stdout).toContain("1 loaded, 1 there already");
+  expect((await cli.run(all)).stdout).toContain("1 loaded, 1 unchanged");
 });
 
 test.each(["file:///../escape", "file:///a/%2E%2E/%2E%2E/b", "file:///a%00b", "file:///..%5Cb", "file:///a//b"])(
@@ -295,7 +295,7 @@ test.each(["export", "backup"])(
     expect((await cli.run(["export", "acme", "--out", "folder"])).exit).toBe(0);
     const before = await readFile(join(folder, "folder/tenant.yaml"), "utf8");
     const { exit, stderr } = await cli.run([command, "globex", ...(command === "export" ? ["--out"] : []), "folder"]);
-    expect([exit, stderr]).toEqual([2, expect.stringContaining("holds acme, not globex")]);
+    expect([exit, stderr]).toEqual([2, expect.stringContaining("has an export of acme, not of globex")]);
     expect(await readFile(join(folder, "folder/tenant.yaml"), "utf8")).toBe(before);
     expect(await readFile(join(folder, "folder/resources/docs/guide"), "utf8")).toBe("kept");
   },
@@ -309,7 +309,10 @@ test("a folder with files beside its resources is no export that was cut off, an
   await writeFile(join(folder, "acme/resources/docs/guide"), "the user's");
   await writeFile(join(folder, "acme/main.py"), "");
   const { exit, stderr } = await cli.run(["export", "acme"]);
-  expect([exit, stderr]).toEqual([2, expect.stringContaining("holds something that is no export")]);
+  expect([exit, stderr]).toEqual([
+    2,
+    expect.stringContaining("has other files, and is not a folder of tenantry export"),
+  ]);
   expect(await readFile(join(folder, "acme/resources/docs/guide"), "utf8")).toBe("the user's");
   await rm(join(folder, "acme/main.py"));
   expect((await cli.run(["export", "acme"])).exit).toBe(0);

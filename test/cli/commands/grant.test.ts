@@ -92,6 +92,6 @@ test("clients are listed and removed, by ids that are URLs too", async () => {
 test("an empty list of grants or clients says that there are none", async () => {
   const { admin, cli } = await commandLine();
   admin.addTenant("acme");
-  expect((await cli.run(["grant", "list", "acme"])).stderr).toContain("nobody let a client do anything here");
-  expect((await cli.run(["login-client", "list", "acme"])).stderr).toContain("none has asked anybody");
+  expect((await cli.run(["grant", "list", "acme"])).stderr).toContain("no person has given a client access");
+  expect((await cli.run(["login-client", "list", "acme"])).stderr).toContain("no OAuth client has registered");
 });

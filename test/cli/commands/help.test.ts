@@ -131,7 +131,7 @@ test("the configuration that help and docs/stdio.md show for a local client is J
   const shown = [stdout.split("\n\n")[1] ?? "", ...blocks.filter((json) => json.includes('"stdio"'))];
   expect(shown).toHaveLength(2);
   const starts = [
-    ["npx", "-y", "tenantry"],
+    ["node", "/PATH/TO/CHECKOUT/src/cli/main.ts"],
     ["node", "/PATH/TO/CHECKOUT/src/cli/main.ts"],
   ];
   for (const [index, text] of shown.entries()) {
@@ -163,6 +163,6 @@ test("stdio does not read its key from the stdin that is its client's", async ()
   const { exit, stderr } = await cli.run(["stdio", "acme", "--key-file", "-"], { stdin: "tnt_1\n" });
   expect({ exit, stderr }).toEqual({
     exit: 2,
-    stderr: "tenantry: --key-file: stdin is the client's here; name a file\n",
+    stderr: "tenantry: --key-file: must be a file, because the client uses stdin\n",
   });
 });

@@ -74,7 +74,7 @@ test.each(["rotate", "revoke"])("a key is named by its name for key %s", async (
   expect(await run("frist")).toMatchObject({ exit: 3 });
   expect(await run("twin")).toMatchObject({
     exit: 2,
-    stderr: "tenantry: acme has several keys of the name twin: give one of the ids key0000002, key0000003\n",
+    stderr: "tenantry: acme has several keys with the name twin: use one of the ids key0000002, key0000003\n",
   });
   const { exit, stdout } = await run("first");
   expect(exit).toBe(0);
@@ -95,7 +95,7 @@ test("key rotate without an id and a key is a usage error", async () => {
   const { exit, stderr } = await cli.run(["key", "rotate", "acme"]);
   expect({ exit, stderr, requests: admin.requests }).toEqual({
     exit: 2,
-    stderr: "tenantry: key rotate: name the key by its id, or give the key: --key-file FILE\n",
+    stderr: "tenantry: key rotate: name the key's id, or give the key itself with --key-file FILE\n",
     requests: [],
   });
 });
@@ -112,7 +112,7 @@ test.each([
   const { exit, stderr } = await cli.run([...command.split(" "), key]);
   expect({ exit, requests: admin.requests }).toEqual({ exit: 2, requests: [] });
   expect(stderr).toBe(
-    "tenantry: this is a key, where its id belongs: Yk3v0Qp8sD. It now stands in your shell's history: tenantry key rotate TENANT Yk3v0Qp8sD\n",
+    "tenantry: this is a key, not its id, which is Yk3v0Qp8sD. It is now in your shell's history, so replace it: tenantry key rotate TENANT Yk3v0Qp8sD\n",
   );
 });
 

@@ -58,7 +58,7 @@ test("a limit that is set is said with when it is in force, and without an optio
   const json = { revision: 2, changed: true, dryRun: false, effectiveAt: "2999-01-01T00:00:00Z", changes: [] };
   admin.intercept = () => ({ json });
   const { stdout } = await cli.run(["limits", "acme", "toolCalls=5000"]);
-  expect(stdout).toContain("In force everywhere from 2999-01-01T00:00:00Z.");
+  expect(stdout).toContain("In effect everywhere from 2999-01-01T00:00:00Z.");
   expect(stdout).not.toContain("--wait");
 });
 

@@ -69,7 +69,7 @@ test("a connection that breaks is made again, and stderr says so", async () => {
   const { endpoint, watch } = await watching();
   acknowledge(await endpoint.next("subscriptions/listen")).drop();
   const again = acknowledge(await endpoint.next("subscriptions/listen"));
-  await watch.untilLogged("listening again; what changed meanwhile is not known");
+  await watch.untilLogged("listening again; changes since the interruption are unknown");
   announce(again, "tools/list_changed");
   expect(await watch.line()).toContain("tools changed");
 });
@@ -90,12 +90,12 @@ test("watch says what the server does not announce", async () => {
   const { endpoint, watch } = await watching();
   const exchange = await endpoint.next("subscriptions/listen");
   announce(exchange.stream(), "subscriptions/acknowledged", { notifications: { toolsListChanged: true } });
-  await watch.untilLogged("not announced here: promptsListChanged, resourcesListChanged");
+  await watch.untilLogged("this server does not announce: promptsListChanged, resourcesListChanged");
 });
 
 test.each([
   { status: 401, code: -32600, exit: 4, says: "(no key: set TENANTRY_KEY or give --key-file)" },
-  { status: 404, code: -32601, exit: 1, says: "(this server announces nothing)" },
+  { status: 404, code: -32601, exit: 1, says: "(this server sends no notifications)" },
   { status: 404, code: -32600, exit: 3, says: "No" },
 ])("a refusal with $status and $code ends with $exit", async ({ status, code, exit, says }) => {
   const { watch } = await watching([], (one) => one.error(code, "No", status));

@@ -14,7 +14,7 @@ test("a base document is written, printed as YAML, listed and deleted", async ()
   expect(put).toEqual({
     exit: 0,
     stdout: "standard: written (revision 1)\n",
-    stderr: "Tenants take it when they are applied next: tenantry base rollout standard\n",
+    stderr: "Tenants use it from their next apply on; to change them now, run tenantry base rollout standard\n",
   });
   expect((await cli.run(["base", "show", "standard"])).stdout).toBe("title: Standard\n");
   const items = [{ name: "standard", revision: 1, tenants: 2, changed: AT }];
@@ -28,12 +28,12 @@ test("a rule that a base breaks is said with its place in the file", async () =>
   const { admin, cli, folder } = await commandLine();
   await writeFile(join(folder, "standard.yaml"), "title: Standard\ntools:\n  note_wriet: {}\n");
   const errors = [{ field: "tools.note_wriet", rule: "there is no tool of this name: did you mean note_write?" }];
-  admin.intercept = () => ({ status: 422, json: { title: "The input breaks a rule", status: 422, errors } });
+  admin.intercept = () => ({ status: 422, json: { title: "Invalid input", status: 422, errors } });
   const { exit, stderr } = await cli.run(["base", "put", "standard", "-f", "standard.yaml"]);
   expect({ exit, stderr }).toEqual({
     exit: 1,
     stderr:
-      "tenantry: The input breaks a rule: tools.note_wriet (standard.yaml:3:3): there is no tool of this name: did you mean note_write?\n",
+      "tenantry: Invalid input: tools.note_wriet (standard.yaml:3:3): there is no tool of this name: did you mean note_write?\n",
   });
 });
 
@@ -84,7 +84,7 @@ test("tenants that were not reached, or refuse a base, are named, and the comman
   expect(await cli.run(["base", "rollout", "standard"])).toMatchObject({
     exit: 1,
     stderr:
-      "tenantry: not in force in every tenant: 1 tenant not reached: a. The server goes on trying; refused by b: mode: is bad\n",
+      "tenantry: not in effect in every tenant: 1 tenant not reached: a. The server keeps trying; refused by b: mode: is bad\n",
   });
 });
 

@@ -101,7 +101,7 @@ test("an upload whose server dies in the middle says how to go on, and goes on",
   await stopped;
   expect(broken.exit).toBe(6);
   expect(broken.stderr).toMatch(
-    /^tenantry: cannot reach .* \(\d+ of 200 are stored, the same command again sends the rest\)\n$/,
+    /^tenantry: cannot reach .* \(\d+ of 200 are stored; run the same command again to send the rest\)\n$/,
   );
   admin.gate = () => {};
   await admin.start(port);
@@ -248,7 +248,7 @@ test("two files that would become one resource are refused before anything is se
   await writeFiles(folder, { "x/a.md": "A", "y/a.md": "B" });
   const { exit, stderr } = await cli.run(["resource", "put", "acme", "x", "y"]);
   expect(exit).toBe(2);
-  expect(stderr).toContain("x/a.md and y/a.md would both become file:///a.md");
+  expect(stderr).toContain("x/a.md and y/a.md would both have the URI file:///a.md");
   expect(admin.requests).toEqual([]);
 });
 
@@ -289,5 +289,7 @@ test("Ctrl+C says how far it came", async () => {
   };
   const { exit, stderr } = await cli.run(["resource", "put", "acme", "docs"], { signal: interrupt.signal });
   expect(exit).toBe(130);
-  expect(stderr).toMatch(/^tenantry: interrupted \(\d+ of 30 are stored, the same command again sends the rest\)\n$/);
+  expect(stderr).toMatch(
+    /^tenantry: interrupted \(\d+ of 30 are stored; run the same command again to send the rest\)\n$/,
+  );
 });

@@ -34,8 +34,8 @@ test("a person is asked for it, and what is typed is not shown", async () => {
 });
 
 test.each([
-  ["nothing", "", "a secret has at least one character"],
-  ["only a line end", "\n", "a secret has at least one character"],
+  ["nothing", "", "a secret must have at least one character"],
+  ["only a line end", "\n", "a secret must have at least one character"],
   ["bytes that are no text", Buffer.from([0xff, 0xfe]), "stdin: is not UTF-8 text"],
 ])("%s is refused before anything is sent", async (_what, stdin, says) => {
   const { admin, cli } = await commandLine();

@@ -116,10 +116,10 @@ test("`auth` in a mode that takes no token is said to do nothing, with the mode 
     ["apply", "-f", file],
     ["tenant", "create", "globex", "-f", file],
   ]) {
-    expect((await cli.run(args)).stderr).toContain("auth does nothing in the mode key");
+    expect((await cli.run(args)).stderr).toContain("auth has no effect in the mode key");
   }
   const { stdout } = await cli.run(["tenant", "show", "acme"]);
-  expect(stdout).toMatch(/^sign-in +auth does nothing in the mode key: .*write mode: key\+oauth/m);
+  expect(stdout).toMatch(/^sign-in +auth has no effect in the mode key: .*set mode: key\+oauth/m);
   expect(stdout).not.toContain(`${admin.url}/account`);
   await writeFile(file, "id: initech\nmode: key+oauth\nauth: { login: { via: key } }\n");
   const { stderr, stdout: made } = await cli.run(["apply", "-f", file]);

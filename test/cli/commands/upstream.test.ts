@@ -40,7 +40,7 @@ describe("add", () => {
     const { admin, cli } = await withTracker();
     const other = ["upstream", "add", "acme", "tracker", "https://other.example.com/mcp"];
     const { exit, stderr } = await cli.run(other);
-    expect([exit, stderr]).toEqual([5, expect.stringContaining("--replace writes over it")]);
+    expect([exit, stderr]).toEqual([5, expect.stringContaining("--replace overwrites it")]);
     expect(admin.requests).toHaveLength(1);
     expect((await cli.run([...other, "--replace"])).exit).toBe(0);
     expect(admin.tenants.get("acme")?.own.upstreams?.["tracker"]?.url).toBe(other[4]);
@@ -63,7 +63,7 @@ describe("add", () => {
     const { stderr } = await cli.run(other);
     const written = () => admin.tenants.get("acme")?.own.upstreams?.["tracker"];
     expect(written()).toEqual({ url: other[4], trust: "review" });
-    expect(stderr).toContain("tracker had more, which is gone: timeoutMs, uris");
+    expect(stderr).toContain("These fields of the old tracker were removed: timeoutMs, uris");
     await cli.run([...other, "--trust", "auto"]);
     expect(written()).toEqual({ url: other[4] });
   });
@@ -74,7 +74,7 @@ describe("add", () => {
     const args = ["upstream", "add", "acme", "tracker", "https://away.example.com/mcp"];
     const { exit, stdout, stderr } = await cli.run(args);
     expect(exit).toBe(1);
-    expect(stderr).toContain("tracker is a part of acme and could not be read: gone fishing");
+    expect(stderr).toContain("tracker of acme is stored, but could not be read: gone fishing");
     expect(stdout).toMatch(/^state +last good$/m);
   });
 
@@ -241,14 +241,14 @@ describe("list and show", () => {
   test("name no moment that is over as the next in which it is read", async () => {
     const { cli } = await withTracker();
     const { stdout } = await cli.run(["upstream", "show", "acme", "tracker"]);
-    expect(stdout).toMatch(/^next read +when the tenant is next asked for something$/m);
+    expect(stdout).toMatch(/^next read +at the next request to the tenant$/m);
   });
 
   test("name each definition that is left out, with its reason", async () => {
     const { cli } = await withTracker("https://away.example.com");
     const { stdout } = await cli.run(["upstream", "show", "acme", "tracker"]);
     expect(stdout).toMatch(/^why +gone fishing$/m);
-    expect(stdout).toMatch(/^what helps +check that the server runs, and see its log$/m);
+    expect(stdout).toMatch(/^what to do +check that the server runs, and see its log$/m);
     expect(stdout).toMatch(/^since +2026-11-21T10:00:00Z$/m);
     expect(stdout).toMatch(/^bad +tools +inputSchema must be a schema$/m);
     expect(stdout).toContain("and 3 more");
@@ -270,10 +270,10 @@ describe("test", () => {
     const { cli } = await withTracker("https://refused.example.com");
     const { exit, stdout, stderr } = await cli.run(["upstream", "test", "acme", "tracker"]);
     expect(exit).toBe(1);
-    expect(stdout).toMatch(/^either +anyOf at the top +the server's operator mends it; .* tools\.deny$/m);
+    expect(stdout).toMatch(/^either +anyOf at the top +the server's operator must correct it; .* tools\.deny$/m);
     expect(stdout).toMatch(/^bad +tools +inputSchema must be a schema$/m);
     expect(stdout).toMatch(
-      /^what helps +the server's operator must correct the definitions that tenantry upstream show lists$/m,
+      /^what to do +the server's operator must correct the definitions that tenantry upstream show lists$/m,
     );
     expect(stderr).toContain("tracker: clients refuse 5 definitions of it");
   });
@@ -321,7 +321,7 @@ describe("remove", () => {
     expect([exit, stderr]).toEqual([
       5,
       expect.stringContaining(
-        "tracker of acme is there by a base document, at https://base.example.com/mcp: enabled: false",
+        "tracker of acme still exists from a base document, at https://base.example.com/mcp: enabled: false",
       ),
     ]);
   });
@@ -330,7 +330,7 @@ describe("remove", () => {
     const { cli } = await withBase(200);
     const { exit, stdout, stderr } = await cli.run(args);
     expect([exit, stdout]).toEqual([0, "tracker of acme is removed\n"]);
-    expect(stderr).toContain("tracker of acme is there by a base document");
+    expect(stderr).toContain("tracker of acme still exists from a base document");
   });
 
   test("says of one that is nowhere that it is not there", async () => {

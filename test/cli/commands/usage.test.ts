@@ -72,7 +72,7 @@ test("usage says that nothing was called", async () => {
   const { admin, cli } = await commandLine();
   admin.addTenant("acme");
   admin.intercept = ({ url }) => (url.includes("/usage/calls") ? { body: Buffer.from("") } : undefined);
-  expect((await cli.run(["usage"])).stderr).toContain("Nothing was called then");
+  expect((await cli.run(["usage"])).stderr).toContain("No calls in this time");
 });
 
 test("usage TENANT shows what the tenant has, and names the commands for its limits and its calls", async () => {

@@ -20,9 +20,9 @@ test("webhooks are listed with their events, and how many deliveries wait", asyn
 
 test("a test says whether it was taken, and fails where it was not", async () => {
   const taken = await serving({ delivered: true, status: 204, why: null, milliseconds: 12 });
-  expect((await taken.cli.run(["webhook", "test", "acme", "ops"])).stdout).toContain("ops took it: 204, in 12 ms");
+  expect((await taken.cli.run(["webhook", "test", "acme", "ops"])).stdout).toContain("ops accepted it: 204, in 12 ms");
   expect(taken.admin.requests.at(-1)).toBe("POST /admin/v1/tenants/acme/webhooks/ops/test");
   const refused = await serving({ delivered: false, status: 500, why: "it answered 500", milliseconds: 12 });
   const { exit, stderr } = await refused.cli.run(["webhook", "test", "acme", "ops"]);
-  expect([exit, stderr]).toEqual([1, expect.stringContaining("ops did not take it: it answered 500")]);
+  expect([exit, stderr]).toEqual([1, expect.stringContaining("ops did not accept it: it answered 500")]);
 });

@@ -10,7 +10,7 @@ const GOOD = { name: "note_list", description: "Lists the notes.", annotations, 
 test("a list with nothing to mind is said to be so, once", () => {
   const [finding, ...more] = checkTools([GOOD, { ...GOOD, name: "note_read" }], "acme");
   expect(more).toEqual([]);
-  expect(finding).toEqual({ check: "definitions", state: "ok", detail: "nothing that a client would mind" });
+  expect(finding).toEqual({ check: "definitions", state: "ok", detail: "no problems for clients" });
 });
 
 test.each([

@@ -20,7 +20,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const gone = () => spawnSync(process.execPath, ["-e", ""]).pid;
 const leave = (text: unknown) => writeFileSync(join(folder, "server.pid"), JSON.stringify(text));
 const inUseBy = (pid: number) =>
-  `${folder} is in use by process ${pid}, a server at port 9600; end that, or give --state another folder`;
+  `${folder} is in use by process ${pid}, a server at port 9600: stop that process, or choose another folder with --state`;
 
 test("a folder is locked until it is released, and nothing is left then", () => {
   const lock = lockFolder(folder, OPTIONS);
@@ -33,7 +33,7 @@ test("a folder is locked until it is released, and nothing is left then", () => 
 test("a file in the place of the folder, or above it, is refused in words, and left as it is", () => {
   const file = join(folder, "file");
   writeFileSync(file, "mine");
-  expect(() => lockFolder(file, OPTIONS)).toThrow(`${file}: a file is there already`);
+  expect(() => lockFolder(file, OPTIONS)).toThrow(`${file}: a file of this name already exists`);
   expect(() => lockFolder(join(file, "state"), OPTIONS)).toThrow(`${join(file, "state")}: is not a folder`);
   expect(readFileSync(file, "utf8")).toBe("mine");
 });
@@ -67,7 +67,7 @@ test("an empty lock file does not count", () => {
 
 test("a lock of an earlier release counts while its process runs", () => {
   leave(process.pid);
-  expect(() => lockFolder(folder, OPTIONS)).toThrow(`in use by process ${process.pid}; end that`);
+  expect(() => lockFolder(folder, OPTIONS)).toThrow(`in use by process ${process.pid}: stop that process`);
 });
 
 test("a folder stays locked while a process runs that shares it, though the first was killed", async () => {

@@ -60,7 +60,7 @@ describe("tenantry login", () => {
     const { exit, stdout, stderr } = await login();
     expect({ exit, stdout }).toEqual({
       exit: 0,
-      stdout: `Logged in to ${admin.url} as alice@example.com; kept in ${file}\n`,
+      stdout: `Logged in to ${admin.url} as alice@example.com; stored in ${file}\n`,
     });
     expect(stderr).toContain(`Signing in to ${admin.url} with ${issuer.server.issuer}\n`);
     const [requests, token] = issuer.requests;
@@ -98,7 +98,7 @@ describe("tenantry login", () => {
     const { exit, stderr } = await login();
     expect([exit, stderr]).toEqual([
       1,
-      `tenantry: ${admin.url} asks for a token for https://mcp.example.com/admin, which it is not; nothing was sent\n`,
+      `tenantry: ${admin.url} asks for a token for another server, https://mcp.example.com/admin; nothing was sent\n`,
     ]);
     expect(issuer.server.asked).toEqual([]);
   });
@@ -112,7 +112,7 @@ describe("tenantry login", () => {
     const refused = await login();
     expect([refused.exit, refused.stderr]).toEqual([
       3,
-      `tenantry: operators of ${admin.url} have tokens: tenantry login without --browser takes one\n`,
+      `tenantry: ${admin.url} has no sign-in in the browser: run tenantry login without --browser, and give a token\n`,
     ]);
   });
 
@@ -125,7 +125,7 @@ describe("tenantry login", () => {
 
   test("does not go to an issuer, nor to a server elsewhere, in the clear", async () => {
     client = { ...client, issuer: "http://login.example.com" };
-    expect((await login()).stderr).toContain("has http://login.example.com, which is no https URL");
+    expect((await login()).stderr).toContain("has http://login.example.com, which is not an https URL");
     const insecure = await cli.run(["login", "--browser", "--yes", "--url", "http://mcp.invalid"]);
     expect(insecure.exit).not.toBe(0);
     expect(issuer.requests).toEqual([]);
@@ -156,7 +156,7 @@ describe("what a browser brings is refused", () => {
     issuer.brings = brings;
     const { exit, stderr } = await login();
     expect(exit).not.toBe(0);
-    expect(stderr).toMatch(/(?:run tenantry login again|ask whoever runs it)\n$/);
+    expect(stderr).toMatch(/(?:run tenantry login again|ask its operator)\n$/);
     expect(stderr).toContain(why);
     await expect.poll(() => shown.join()).toContain(`You are not signed in to ${admin.url}: the terminal says why.`);
     await expect(stat(file)).rejects.toThrow("ENOENT");
@@ -166,7 +166,7 @@ describe("what a browser brings is refused", () => {
     for (const idClaims of [{ nonce: "x" }, { aud: "other-client" }]) {
       issuer.idClaims = idClaims;
       const { exit, stderr } = await login();
-      expect([exit, stderr]).toEqual([1, expect.stringContaining("answered what cannot be used")]);
+      expect([exit, stderr]).toEqual([1, expect.stringContaining("sent an invalid answer")]);
     }
   });
 
@@ -210,14 +210,16 @@ describe("the browser", () => {
     await expect.poll(() => readFile(opened, "utf8").catch(() => "")).toContain("/authorize?");
     expect((await fetch(await readFile(opened, "utf8"))).status).toBe(200);
     const { exit, stderr } = await done;
-    expect([exit, stderr]).toEqual([0, expect.stringContaining("If no browser opens, open this in one:")]);
+    expect([exit, stderr]).toEqual([0, expect.stringContaining("If no browser opens, open this URL:")]);
   });
 
   test("is anybody's where none can be opened: the address is printed, and how to come there from elsewhere", async () => {
     const { exit, stderr } = await login([], { env: { SSH_CONNECTION: "x", DISPLAY: ":0" } });
     expect(exit).toBe(0);
-    expect(stderr).toContain("Open this in a browser on this machine:\n");
-    expect(stderr).toMatch(/In a browser elsewhere, first: ssh -L (\d+):127\.0\.0\.1:\1 THIS-MACHINE\n/);
+    expect(stderr).toContain("Open this URL in a browser on this machine:\n");
+    expect(stderr).toMatch(
+      /For a browser on another machine, first run there: ssh -L (\d+):127\.0\.0\.1:\1 THIS-MACHINE\n/,
+    );
   });
 
   test("that never comes back is waited for until somebody interrupts", async () => {
@@ -305,7 +307,7 @@ describe("a token that ends", () => {
 describe("tenantry logout", () => {
   test("forgets the tokens, and ends the sign-in at its issuer", async () => {
     await login();
-    expect((await cli.run(["logout"])).stdout).toBe(`The token of ${admin.url} is forgotten\n`);
+    expect((await cli.run(["logout"])).stdout).toBe(`The token of ${admin.url} is deleted\n`);
     expect(issuer.goodRefreshTokens()).toBe(0);
     expect(await readFile(file, "utf8")).not.toMatch(/eyJ|refreshToken/);
     expect((await cli.run(["tenant", "list"])).exit).toBe(4);
@@ -315,7 +317,10 @@ describe("tenantry logout", () => {
     await login();
     issuer.server.isAway = true;
     const { exit, stderr } = await cli.run(["logout"]);
-    expect([exit, stderr]).toEqual([0, expect.stringContaining(`the sign-in goes on at ${issuer.server.issuer}: `)]);
+    expect([exit, stderr]).toEqual([
+      0,
+      expect.stringContaining(`the sign-in at ${issuer.server.issuer} was not ended: `),
+    ]);
     expect(await readFile(file, "utf8")).not.toMatch(/eyJ|refreshToken/);
   });
 });

@@ -170,7 +170,7 @@ test.each([
   { what: "a closed connection", answer: (one: Exchange) => one.drop(), says: "the connection was closed" },
   { what: "a stream without an answer", answer: (one: Exchange) => one.stream().end(), says: "without an answer" },
   { what: "a stream that breaks", answer: (one: Exchange) => one.stream().event(progress("x")).drop(), says: "closed" },
-  { what: "nothing at all", answer: (one: Exchange) => one.refuse(202), says: "answered nothing" },
+  { what: "nothing at all", answer: (one: Exchange) => one.refuse(202), says: "sent no answer" },
 ])("$what becomes an error with the id of the request", async ({ answer, says }) => {
   const endpoint = await ScriptedServer.start(answer);
   const client = new StdioClient(["stdio", endpoint.url]);
@@ -220,7 +220,7 @@ test("notifications and questions on a call's stream reach the client, its respo
   exchange.event(done(1)).end();
   expect(await client.next()).toEqual(done(1));
   client.send({ id: "q", result: { action: "accept" } });
-  await client.untilLogged('a response to "q", which nobody asks');
+  await client.untilLogged('ignored a response to "q"');
   await client.end();
 });
 
@@ -395,7 +395,7 @@ test.each([
   { args: ["a b"], says: "a b: must be a tenant" },
   { args: ["--state", "x"], says: "only with --local" },
   { args: ["--local", "--url", "http://x"], says: "give one of them" },
-  { args: ["--local", "--project", "nowhere"], says: "there is no wrangler.toml in /nowhere" },
+  { args: ["--local", "--project", "nowhere"], says: "there is no wrangler.toml or wrangler.jsonc in /nowhere" },
 ])("$args is a usage error", async ({ args, says }) => {
   const client = new StdioClient(["stdio", ...args]);
   const ended = await client.end();

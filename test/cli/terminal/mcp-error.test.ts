@@ -7,7 +7,7 @@ import { ScriptedServer, type Exchange } from "../../support/scripted-server.ts"
 
 const METADATA = "https://mcp.example/.well-known/oauth-protected-resource/mcp/acme";
 const LOG_IN =
-  "people log in here with an MCP client that opens a browser; this command takes an access token, or a key where the tenant takes keys";
+  "people log in here with an MCP client that opens a browser; this command needs an access token, or a key if the tenant takes keys";
 const NOTHING = `(no key or token: ${LOG_IN}: set TENANTRY_KEY or give --key-file)`;
 
 const challenged = (challenge: string) => (one: Exchange) => {
