@@ -320,7 +320,7 @@ export const UpstreamRefreshResult = object({
 
 const FieldChange = object({ field: z.string() }, { before: z.unknown(), after: z.unknown() });
 
-/** `digest`: identifies the definition in a decision. `approved`: the digest of the definition in force instead. */
+/** `digest`: identifies the definition in a decision. `approved`: the digest of the definition in effect instead. */
 export const PendingDefinitionShape = object(
   {
     kind: z.string(),

@@ -65,7 +65,7 @@ async function resolveUnderLease(context: RequestContext, cachedPolicy: CachedPo
     context.target.tenantResult = resolved;
     return cachedPolicy;
   }
-  // The function took longer than a lease lasts: a withdrawal made meanwhile may already be in force.
+  // The function took longer than a lease lasts: a withdrawal made meanwhile may already be in effect.
   const renewed = await getOrFetchPolicy(context, resolved);
   if (!renewed || !context.isSameTenant(renewed.created)) return resolveMissingTenant(context, false, 0);
   resolver?.renew(cachedPolicy, renewed);
