@@ -34,7 +34,7 @@ test("it names the tarball that it came from, for npm to install", async () => {
 });
 
 test("the project's own test passes, and its types are right", async () => {
-  expect(await project.run("vitest", "run")).toMatch(/Tests\s+3 passed/);
+  expect(await project.run("vitest", "run")).toMatch(/Tests\s+\d+ passed/);
   await project.run("tsc");
 }, 120_000);
 

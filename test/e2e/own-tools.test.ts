@@ -20,7 +20,7 @@ describe("examples/own-tools on the packed package", () => {
   test("type-checks against the sources in the tarball", () => project.run("tsc"), 60_000);
 
   test("passes its own tests, in Node and in workerd", async () => {
-    expect(await project.run("vitest", "run")).toMatch(/Tests\s+10 passed/);
+    expect(await project.run("vitest", "run")).toMatch(/Tests\s+\d+ passed/);
   }, 180_000);
 
   test("asks for no later date than the runtime of the test tools knows, which is older than wrangler's", async () => {
