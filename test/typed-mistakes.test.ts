@@ -66,7 +66,7 @@ const MISTAKES: readonly [what: string, code: string, names: string][] = [
     `defineTool({ name: "t", handler: () => ({ id: 7, content: "a note" }) });`,
     "a result has no id",
   ],
-  ["nothing to return", `defineTool({ name: "t", handler: () => {} });`, "a tool returns a text"],
+  ["nothing to return", `defineTool({ name: "t", handler: () => {} });`, "a tool must return a text"],
   ["a binding that is not there", `defineTool({ name: "t", handler: (_args, ctx) => ctx.env.DB });`, "'DB'"],
   [
     "a tool that wants a binding which the Worker lacks",

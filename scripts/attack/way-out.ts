@@ -211,7 +211,7 @@ async function circles(lab: Target): Promise<Row> {
     const url = `${lab.origin}/mcp/lab`;
     const { text, ms } = await lab.tool("lab", tool, { tool, url, session });
     seen.push(`${tool} ended after ${Math.round(ms)} ms`);
-    if (!text.includes("circle of tools")) gaveWay.push(`${tool} ended with ${text.slice(0, 80)}`);
+    if (!text.includes("loop of tools")) gaveWay.push(`${tool} ended with ${text.slice(0, 80)}`);
   }
   return rowOf(
     "the way out: circles",

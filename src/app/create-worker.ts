@@ -196,7 +196,9 @@ export function createWorker<
     }
     if (lastLoggedMessage !== startError.message) deployment.hooks.onError?.(startError, undefined);
     lastLoggedMessage = startError.message;
-    const reason = isProduction() ? "Internal error: this deployment is not complete" : startError.message;
+    const reason = isProduction()
+      ? "Internal error: this deployment is incomplete; the server's log says why"
+      : startError.message;
     return respondMisconfigured(request, reason).then((response) => finishResponse(deployment, request, response));
   };
   try {

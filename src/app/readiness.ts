@@ -22,7 +22,7 @@ async function checkObjects(env: Env, name: ObjectClass): Promise<void> {
     await (namespaceOf(env, name).getByName(PROBE_NAME) as unknown as Readiness).ready();
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    const hint = "does new_sqlite_classes in wrangler.toml name the class?";
+    const hint = "check that new_sqlite_classes in wrangler's configuration names the class";
     throw new Error(`the objects of ${name} do not answer (${why}); ${hint}`, { cause });
   }
 }

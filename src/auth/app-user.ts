@@ -48,15 +48,19 @@ const ID = /^[ !#-[\]-~]{1,200}$/;
 
 /** Throws a TypeError that says what is wrong. */
 export function parseAppUser(result: unknown): AppUser {
-  if (typeNameOf(result) !== "object") throw new TypeError("no object, Response or undefined");
+  if (typeNameOf(result) !== "object")
+    throw new TypeError(`must return an object, a Response or undefined, not ${typeNameOf(result)}`);
   const text = JSON.stringify(result);
-  if (text.length > MOST_CHARACTERS) throw new TypeError(`more than ${MOST_CHARACTERS} characters as JSON`);
+  if (text.length > MOST_CHARACTERS)
+    throw new TypeError(`the user must have at most ${MOST_CHARACTERS} characters as JSON, not ${text.length}`);
   const user = JSON.parse(text) as AppUser;
   for (const [name, value] of Object.entries(user)) {
     const kind = typeNameOf(value);
-    if (!MEMBERS[kind]?.split(" ").includes(name)) throw new TypeError(`no member ${name} is a ${kind}`);
+    const expected = Object.keys(MEMBERS).find((one) => MEMBERS[one]?.split(" ").includes(name));
+    if (expected === undefined) throw new TypeError(`unknown field ${name}`);
+    if (kind !== expected) throw new TypeError(`${name} must be of type ${expected}, not ${kind}`);
   }
-  if (!ID.test(user.id ?? "")) throw new TypeError('id has to be 1 to 200 characters of ASCII without " and \\');
+  if (!ID.test(user.id ?? "")) throw new TypeError('id must be 1 to 200 printable ASCII characters without " and \\');
   return user;
 }
 

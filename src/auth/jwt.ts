@@ -85,7 +85,7 @@ async function runVerification(
 ): Promise<VerifiedJwt> {
   try {
     const { payload, protectedHeader } = await verify({ clockTolerance: JWT_LEEWAY_S, currentDate: new Date(now) });
-    return TYPES.test(protectedHeader.typ ?? "") ? claimsOf(payload) : rejectToken("it is no access token");
+    return TYPES.test(protectedHeader.typ ?? "") ? claimsOf(payload) : rejectToken("it is not an access token");
   } catch (error) {
     const { code = "", claim = "", reason } = error as { readonly [member in "code" | "claim" | "reason"]?: string };
     if (code === "ERR_JWKS_NO_MATCHING_KEY") return { kind: "unknownKey" };
@@ -100,20 +100,21 @@ async function runVerification(
 
 function claimsOf(payload: JWTPayload): VerifiedJwt {
   const { sub, exp, cnf } = payload;
-  if (cnf !== undefined) return rejectToken("it is bound to a key that no bearer proves");
-  if (!sub || sub.length > MAX_SUBJECT_CHARACTERS || exp === undefined) return rejectToken("it names nobody");
+  if (cnf !== undefined) return rejectToken("it is bound to a key, which is not supported");
+  if (!sub || sub.length > MAX_SUBJECT_CHARACTERS || exp === undefined)
+    return rejectToken("its sub claim is missing or too long");
   return { kind: "verified", claims: { ...payload, sub, exp } };
 }
 
 /** Keyed by the invalid claim, else by the library's error code. The texts repeat nothing of the token. */
 const REJECTION_REASONS: Readonly<Record<string, string>> = {
   exp: "it has expired",
-  "exp missing": "it does not say when it ends",
+  "exp missing": "its exp claim is missing",
   nbf: "it is not valid yet",
-  iat: "it was not made in the last five minutes",
+  iat: "its iat claim must be at most five minutes old",
   iss: "it has another issuer",
   aud: "it is for another audience",
-  sub: "it names nobody",
+  sub: "its sub claim is missing or too long",
   ERR_JOSE_ALG_NOT_ALLOWED: "its algorithm is not allowed",
 };
 

@@ -76,7 +76,7 @@ function isInsecure({ url }: Pick<Request, "url">): boolean {
  * Why a request over plain http on a public network is rejected before anything is read, or any credential requested.
  */
 export function insecureTransportError(request: Pick<Request, "url">): Failure | undefined {
-  return isInsecure(request) ? failure("forbidden", "Use https: http shows a credential to others") : undefined;
+  return isInsecure(request) ? failure("forbidden", "Use https: http exposes credentials to others") : undefined;
 }
 
 /**

@@ -33,7 +33,7 @@ async function importSealingKey(key: SealingKey): Promise<CryptoKey> {
  */
 export async function seal(ring: KeyRing, purpose: string, payload: string): Promise<string> {
   const [key] = ring;
-  if (!key) throw new Error("a key ring has at least one key");
+  if (!key) throw new Error("a key ring must have at least one key");
   const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
   const sealed = await crypto.subtle.encrypt(
     { name: "AES-GCM", iv, additionalData: new TextEncoder().encode(purpose) },

@@ -40,7 +40,7 @@ async function toContentBlock(
     case "resource": {
       const uri = fillPlaceholders(content.uri, args);
       const resource = await ctx.resources.read(uri);
-      if (!resource) throw new UserError(`the prompt needs the resource ${uri}, which is not there`);
+      if (!resource) throw new UserError(`the prompt needs the resource ${uri}, which does not exist`);
       const { mimeType, text, blob } = resource;
       const body = text === undefined ? { blob: toBase64(blob) } : { text };
       return { type: "resource", resource: { uri, mimeType, ...body } };

@@ -115,9 +115,12 @@ async function tryListing(
 ): Promise<ResourcePage | undefined> {
   const { source, required } = listing;
   try {
-    if (listing.template && Date.now() >= page.until) throw new Error(`${source}: no time is left to list it`);
+    if (listing.template && Date.now() >= page.until) throw new Error(`${source}: no time left to list its resources`);
     const result = await listing.list(pageRequest, request, requestScope);
-    if (result.items.length > pageRequest.limit) throw new RangeError(`${source}: more than the limit`);
+    if (result.items.length > pageRequest.limit)
+      throw new RangeError(
+        `${source}: returned ${result.items.length} resources, more than the limit of ${pageRequest.limit}`,
+      );
     return result;
   } catch (error) {
     if (required) throw error;

@@ -111,7 +111,8 @@ export function createNameLookup<T extends NamedDefinition>(
   return (name, now) => {
     const deprecation = byListedName.has(name) ? undefined : deprecated.get(nameByListedName.get(name) ?? name);
     const entry = find(name, deprecation);
-    if (entry === null) return failure("invalidParams", `Unknown ${what}: ${name}, of which there are several`);
+    if (entry === null)
+      return failure("invalidParams", `Unknown ${what}: ${name}; several sources have it, so use a name from the list`);
     if (!entry) return undefined;
     const note = suspensionNoteOf(notes, entry.target);
     if (note !== undefined) return failure("suspended", `${name} is suspended: ${note}`, SUSPENDED_DATA);

@@ -36,10 +36,9 @@ export interface BlockView {
 const DEFAULT_DESCRIPTION = "Tools for AI clients that speak the Model Context Protocol.";
 
 const ACCESS_HINTS: Readonly<Record<Exclude<ConnectAccess, "open">, string>> = {
-  key: "You need a key here: whoever gave you this address can give you one. A mistyped address asks for a key, too.",
-  login:
-    "Add the address to a client: it opens a page on which you sign in. If you were given a key instead, it goes here.",
-  more: "Some of it is for everybody, and more for who signs in from a client or has a key.",
+  key: "You need a key: ask the person who gave you this address. A mistyped address asks for a key, too.",
+  login: "Add the address to a client, which opens a page to sign in. If you have a key, paste it here instead.",
+  more: "Some tools are open to everybody. Sign in from a client or use a key to see more.",
 };
 
 export function connectBlock(view: BlockView): Markup {
@@ -73,7 +72,7 @@ const STATUS_LINE = markup`<p class="soft" role="status" id="said"></p>`;
 function keyField(hint: string): Markup {
   return markup`<div class="card"><p>${hint}</p>
 <noscript><p><small>Without script, put your key in place of YOUR_KEY below.</small></p></noscript>
-<p class="js"><label for="key"><small>Your key. It stays on this page, and is sent to the address above alone.</small></label></p>
+<p class="js"><label for="key"><small>Your key. It stays on this page and is sent only to the address above.</small></label></p>
 <div class="line js"><input id="key" type="password" autocomplete="off" spellcheck="false" maxlength="4096" placeholder="tnt_…"><button type="button" class="go" id="use">Show tools</button></div>${STATUS_LINE}</div>`;
 }
 
@@ -120,7 +119,7 @@ function markKeyPlaceholder(text: string): readonly Markup[] {
 
 function toolRows({ tools, access }: BlockView): Markup | readonly Markup[] {
   if (tools === undefined) {
-    return markup`<p class="soft">${access === "login" ? "A client lists them once you have signed in." : "They are listed once there is a key above."}</p>`;
+    return markup`<p class="soft">${access === "login" ? "A client lists them after you sign in." : "Enter a key above to list them."}</p>`;
   }
   if (tools.length === 0) return markup`<p class="soft">None.</p>`;
   const hiddenCount = tools.length - MAX_TOOLS;

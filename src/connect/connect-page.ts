@@ -19,7 +19,7 @@ const SCRIPT = `(${CONNECT_SCRIPT})(document)`;
 
 /** Hashes of the texts above; a test fails when they change. */
 const STYLE_HASH = "sha256-Tg4ruxJrdQSlTn+eUUV53zrxf0cSZqOEOB9SH/xNv1w=";
-const SCRIPT_HASH = "sha256-2PRDZgdA8zcr8yQSjS6wv5B+5Pt/+agEyzRe6BMepeE=";
+const SCRIPT_HASH = "sha256-xsijzB6B2UcQLCS5BQcSSELdMk3o4YhssxUpmKWbGbs=";
 
 const HEADERS = {
   "content-type": "text/html; charset=utf-8",
@@ -120,13 +120,13 @@ function notFoundPage(request: Request, mount: string, why: string | undefined):
   const { origin } = new URL(request.url);
   const base = `${origin}${mount}/mcp/`;
   const isRoot = stripMountPath(mount, new URL(request.url).pathname) === "/";
-  const title = why !== undefined ? "Not now" : isRoot ? "MCP endpoints" : "There is nothing here";
+  const title = why !== undefined ? "Not now" : isRoot ? "MCP endpoints" : "This page does not exist";
   const notice =
     why === undefined ? "" : markup`<div class="card bad" role="alert"><p>${sanitizeText(why, 400)}</p></div>`;
   const block = markup`<section id="connect"><header><b aria-hidden="true">M</b><h1>${title}</h1></header>
 ${notice}<p class="about">This server has tools for AI clients, such as Claude, Cursor or VS Code. They reach them at an address of this form:</p>
 <div class="line url"><code>${base}<b>name</b></code></div>
-<p class="about">Compare it with the one that you were given, to the letter. Opened in a browser, it shows how to connect each client.</p></section>`;
+<p class="about">Compare your address with the one that you were given, letter by letter. Open the right address in a browser to see how to connect each client.</p></section>`;
   return renderBlockPage(title, block, markup``);
 }
 
@@ -161,9 +161,12 @@ function embedScript(request: Request, mount: string): Response {
   const endpoint = endpointAt(`${origin}${mount}/mcp${endpointName === "" ? "" : `/${endpointName}`}`, mount);
   const access = searchParams.get("access") ?? "key";
   if (request.method !== "GET" || !endpoint || !isAccess(access)) {
-    return new Response("connect.js?for=TENANT or ?for=TENANT/PROFILE, and access=key, login, more or open\n", {
-      status: 400,
-    });
+    return new Response(
+      "connect.js needs ?for=TENANT or ?for=TENANT/PROFILE; access must be key, login, more or open\n",
+      {
+        status: 400,
+      },
+    );
   }
   const title = searchParams.get("title") ?? endpoint.id;
   const { html } = connectBlock({ ...endpoint, title, access });

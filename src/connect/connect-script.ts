@@ -27,7 +27,7 @@ const lines=(answer.headers.get("content-type")||"").startsWith("text/event-stre
 const message=lines.map(read).find(one=>one&&(one.result||one.error));
 if(!message||message.error){
 const why=message?message.error.message:"HTTP "+answer.status;
-throw Error(answer.status===401?(key()?"This key is not taken here: "+why:"A key is needed, or a client that signs you in."):why)}
+throw Error(answer.status===401?(key()?"This key is not accepted: "+why:"A key is needed, or a client that signs you in."):why)}
 return message.result};
 const filled=(type,text)=>{if(/string/.test(type))return text;const value=read(text);return value===undefined?text:value};
 const fieldOf=([name,schema],needed)=>{
@@ -59,7 +59,7 @@ const rowOf=tool=>{
 const {name,title,description="",annotations:{title:other,readOnlyHint}={}}=tool,shown=title||other;
 const row=el("details",{},el("summary",{},el("code",{textContent:name}),...(shown&&shown!==name?[" ",el("bdi",{textContent:shown})]:[]),...(readOnlyHint?[el("small",{className:"tag",textContent:"try it"})]:[])),el("p",{className:"soft",textContent:description}));
 row.dataset.name=name;
-row.append(readOnlyHint?formOf(tool):el("p",{},el("small",{className:"soft",textContent:"It may change something, so it is not tried here: call it from a client."})));
+row.append(readOnlyHint?formOf(tool):el("p",{},el("small",{className:"soft",textContent:"This tool may change something: call it from a client."})));
 return row};
 const load=async()=>{
 loaded=true;say("Asking …");

@@ -109,7 +109,11 @@ export class TenantResolver {
   /** Wraps errors, so that they name the function and the tenant. */
   async #runCallback(id: string, env: object): Promise<ResolvedTenant> {
     try {
-      const definition = await withTimeout(Promise.resolve(this.#resolve(id, env)), CALLBACK_TIMEOUT_MS);
+      const definition = await withTimeout(
+        Promise.resolve(this.#resolve(id, env)),
+        CALLBACK_TIMEOUT_MS,
+        "your function",
+      );
       return definition && this.#declare(id, definition);
     } catch (error) {
       throw new Error(`tenants("${id}"): ${String(error)}`, { cause: error });

@@ -23,9 +23,14 @@ export async function authenticateWithApp(
   { request, env }: Invocation,
 ): Promise<AppUser | Response | undefined> {
   try {
-    const result = await withTimeout(Promise.resolve(authenticate?.(request, env as never)), APP_TIMEOUT_MS);
+    const result = await withTimeout(
+      Promise.resolve(authenticate?.(request, env as never)),
+      APP_TIMEOUT_MS,
+      "your function",
+    );
     if (result instanceof Response) return new Response(result.body, result);
-    if (request.bodyUsed || request.body?.locked) throw new TypeError("the body was read: read request.clone()");
+    if (request.bodyUsed || request.body?.locked)
+      throw new TypeError("the request's body was read: read the body of request.clone() instead");
     return result === undefined ? undefined : parseAppUser(result);
   } catch (error) {
     const errorContext = { method: "authenticate", requestId: requestIdOf(request) };

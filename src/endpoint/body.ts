@@ -63,7 +63,7 @@ export function parseAccept(accept: string | null): AcceptedTypes {
 const BODY_FAILURES: Readonly<Record<Exclude<BodyState, "whole" | "more">, Failure>> = {
   tooSlow: failure("tooSlow"),
   noRoom: {
-    ...failure("unavailable", "Service unavailable: too much is held for others"),
+    ...failure("unavailable", "Service unavailable: other requests use too much memory"),
     retryAfter: MEMORY_RETRY_AFTER_S,
   },
 };

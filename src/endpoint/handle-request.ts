@@ -43,7 +43,7 @@ export async function handleRequest(authorized: AuthorizedRequest, call: McpRequ
 function resultTooLong(authorized: AuthorizedRequest): Failure {
   const { resultBytes: most } = authorized.limits;
   notifyLimitExceeded(authorized, { name: "resultBytes", most });
-  const message = `Refused: the answer is longer than resultBytes, which is ${most}`;
+  const message = `Refused: the answer is longer than the limit resultBytes, ${most} bytes`;
   return failure("refused", message, { limit: "resultBytes", most });
 }
 

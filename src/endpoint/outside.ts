@@ -127,7 +127,7 @@ const NAME = /^[\w.:@/+-]{1,200}$/;
 function principalOf({ id, subject, scopes }: NamedCaller): Principal {
   for (const name of [id, ...(scopes ?? [])] as readonly unknown[]) {
     if (typeof name !== "string" || !NAME.test(name))
-      throw new TypeError(`as: "${String(name)}" is no name: 1 to 200 of A-Z, a-z, 0-9, _ . : @ / + -`);
+      throw new TypeError(`as: a name must be 1 to 200 of A-Z, a-z, 0-9, _ . : @ / + -, not "${String(name)}"`);
   }
   return workerPrincipal(id, { subject, scopes });
 }

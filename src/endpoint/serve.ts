@@ -47,7 +47,7 @@ function checkHostAndHops({ headers }: Request, env: Env, hops: number): Failure
   if (!isHostAllowed(headers, env)) return failure("forbiddenHost");
   // A tool that calls one of our own URLs may call itself.
   if (hops <= MAX_HOPS) return undefined;
-  const loopMessage = `Refused: the request went through ${MAX_HOPS} Workers, which looks like a circle of tools`;
+  const loopMessage = `Refused: the request went through ${MAX_HOPS} Workers, which looks like a loop of tools that call each other`;
   return failure("invalidRequest", loopMessage);
 }
 
@@ -221,6 +221,6 @@ export function pathNotFound(deployment: Deployment, request: Request): Failure 
   // sees.
   const isRegistering = request.method === "POST" && new URL(request.url).pathname === "/register";
   return isRegistering
-    ? failure("unknownTenant", "Not found: no client registers here. The key is wrong, or is missing")
+    ? failure("unknownTenant", "Not found: clients cannot register here. The API key is wrong or missing")
     : noEndpoint({ request, deployment });
 }

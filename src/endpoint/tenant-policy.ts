@@ -104,11 +104,11 @@ async function resolveMissingTenant(
   return unauthorized(context.target.credential);
 }
 
-const INVALID_KEY = "Invalid credential: the API key is mistyped, has ended, or is for another endpoint";
+const INVALID_KEY = "Invalid credential: the API key is mistyped, has expired, or is for another endpoint";
 const NO_KEY = { hint: "Send Authorization: Bearer KEY, with a key of this tenant" };
 /** Depends on the form of the header alone, not on which tenants and keys exist. */
 const NOT_A_KEY =
-  "Invalid credential: this does not look like an API key. Send Authorization: Bearer KEY, with the key alone, which begins with tnt_";
+  "Invalid credential: this does not look like an API key. Send Authorization: Bearer KEY, where KEY is only the key, which begins with tnt_";
 
 /**
  * The same rejection for an unknown name and for a protected tenant, so that nobody can probe for tenants.

@@ -43,7 +43,7 @@ async function runAround(arounds: readonly Around[], target: AroundTarget, next:
   let runs = 0;
   const innermost = async () => {
     runs += 1;
-    if (runs > 1 && !repeatable) throw new Error(`${name} may not run twice: next() was called again`);
+    if (runs > 1 && !repeatable) throw new Error(`${name} must not run twice, but next() was called again`);
     return next().catch((error: unknown) => toErrorOutcome(error, target));
   };
   const outcome = await composeAround(arounds, target, innermost)();
@@ -92,8 +92,8 @@ function composeAround(arounds: readonly Around[], target: RejectableTarget, inn
       const outcome = end.kind === "returned" ? (fixedOutcome ?? end.value) : undefined;
       if (isObject(outcome) && allowedKinds.includes(outcome.kind)) return outcome as unknown as ToolOutcome;
       const reason = isTimedOut
-        ? `took longer than ${MIDDLEWARE_TIMEOUT_MS} ms of its own`
-        : "returned no outcome: return what next() gives";
+        ? `took longer than ${MIDDLEWARE_TIMEOUT_MS} ms without the time in next()`
+        : "must return the outcome of next()";
       const errorOutcome = toErrorOutcome(
         end.kind === "threw" ? end.error : new TypeError(`around ${name} ${reason}`),
         target,

@@ -16,7 +16,7 @@ export interface CacheOptions {
 /** Throws a TypeError that names the member. */
 export function checkCache(what: string, cache: CacheOptions | undefined): void {
   if (cache && !(Number.isInteger(cache.ttlMs) && cache.ttlMs >= 0)) {
-    throw new TypeError(`${what}: cache.ttlMs is a whole number from 0 on`);
+    throw new TypeError(`${what}: cache.ttlMs must be a whole number, 0 or more`);
   }
 }
 

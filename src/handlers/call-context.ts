@@ -72,7 +72,7 @@ export class CallContext implements Omit<Context<unknown, unknown>, "elicit" | "
 
   get identity(): Identity {
     const { identity } = this.#requestScope;
-    if (!identity) throw new TypeError("ctx.identity needs login()");
+    if (!identity) throw new TypeError("ctx.identity needs login() in the features of createWorker");
     return identity;
   }
 
@@ -90,10 +90,11 @@ export class CallContext implements Omit<Context<unknown, unknown>, "elicit" | "
 
   async secret(name: string): Promise<string> {
     const secret = secretNameOf(name);
-    if (secret === undefined) throw new TypeError(`"${name}" is no name of a secret: ${SECRET_NAME_RULE}`);
+    if (secret === undefined) throw new TypeError(`"${name}" is not a secret name: it must be ${SECRET_NAME_RULE}`);
     const { env, tenant } = this.#requestScope;
     const value = (await this.#requestScope.secret(secret)) ?? workerSecretOf(env, tenant, secret);
-    if (value === undefined) throw new Error(`no secret "${name}" is set for this tenant`);
+    if (value === undefined)
+      throw new Error(`no secret "${secret}" is set for this tenant: npx tenantry secret set ${tenant} ${secret}`);
     return value;
   }
 
@@ -127,7 +128,7 @@ export class CallContext implements Omit<Context<unknown, unknown>, "elicit" | "
 
   async link(body: string | Bytes, options: LinkOptions): Promise<ResourceLinkBlock> {
     const { results } = this.#requestScope;
-    if (!results) throw new TypeError("ctx.link needs links() or gateway()");
+    if (!results) throw new TypeError("ctx.link needs links() or gateway() in the features of createWorker");
     return results.link(body, options, {
       call: this.#call,
       requestScope: this.#requestScope,
@@ -196,7 +197,7 @@ export class CallContext implements Omit<Context<unknown, unknown>, "elicit" | "
 
   log(level: LogLevel, data: unknown, logger?: string): void {
     if (!LOG_LEVELS.includes(level))
-      throw new TypeError(`ctx.log: ${level} is no level, only ${LOG_LEVELS.join(", ")}`);
+      throw new TypeError(`ctx.log: level must be one of ${LOG_LEVELS.join(", ")}, not ${level}`);
     const entry = { level, params: omitUndefined({ level, logger, data }) };
     if (this.#call.revision.logging === "request") this.#sendLog(entry, this.#call.logLevel);
     else if (this.#call.session) this.#logInSession(entry, this.#call.session);
@@ -268,7 +269,9 @@ export class CallContext implements Omit<Context<unknown, unknown>, "elicit" | "
     const [running] = this.#runningOnce;
     if (running === undefined) return this.#elicitor.ask(questions, onProgress);
     const names = Object.keys(questions).join(", ");
-    throw new TypeError(`"${names}" is asked while ctx.once "${running}" runs: ask before ctx.once, await the answer`);
+    throw new TypeError(
+      `"${names}" must not be asked while ctx.once "${running}" runs: ask before ctx.once and await the answer`,
+    );
   }
 
   async #askOne(name: string, question: Question, onProgress?: SampleOptions["onProgress"]): Promise<JsonObject> {
@@ -312,7 +315,7 @@ export class CallContext implements Omit<Context<unknown, unknown>, "elicit" | "
 
 /** The name is required: without it the answer cannot be found again. */
 function assertName(name: unknown): void {
-  if (typeof name !== "string") throw new TypeError("a question's name comes first, a string");
+  if (typeof name !== "string") throw new TypeError("the first argument of a question must be its name, a string");
 }
 
 /** Repeats at run time what the types of the options say. */

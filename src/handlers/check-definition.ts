@@ -15,7 +15,7 @@ export function checkDefinition(what: string, options: object, required: readonl
     assertKnownKeys(what, options, `name ${optional} title description annotations icons meta visible around`);
   assertTypes(what, options, required);
   const { annotations, icons, meta, arguments: promptArguments = {} } = options as Readonly<Record<string, object>>;
-  if (Array.isArray(promptArguments)) throw new TypeError(`${what}: arguments must be an object by name, it is a list`);
+  if (Array.isArray(promptArguments)) throw new TypeError(`${what}: arguments must be an object by name, not a list`);
   for (const [name, argument] of Object.entries(promptArguments)) checkArgument(`${what}: arguments.${name}`, argument);
   for (const [member, value] of Object.entries({ annotations, icons, meta })) writeJson(value, [`${what}: ${member}`]);
   assertKnownKeys(`${what}: annotations`, annotations ?? {}, ANNOTATIONS, true);

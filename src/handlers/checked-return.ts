@@ -58,10 +58,10 @@ type UnschemedReturnError<R> = R extends string
       : R extends ResultLike
         ? ResultError<R>
         : R extends (...args: never) => unknown
-          ? "a function is no result"
+          ? "a tool must not return a function"
           : R extends object
             ? never
-            : "a tool returns a text, content or an object";
+            : "a tool must return a text, content or an object";
 
 /**
  * Error for a tool with an `output` schema. An object is the structured content, unless it is marked as the whole
@@ -79,21 +79,21 @@ type SuccessError<R, Product> = R extends unknown
     : R extends object
       ? [Extract<keyof Product, "isError" | "structuredContent">] extends [never]
         ? StructuredContentError<R, Product>
-        : "output has a member of a result: return { structuredContent: ... }"
-      : "output: an object is returned, or { structuredContent: ... }"
+        : "output has a field isError or structuredContent: return { structuredContent: ... }"
+      : "output: return an object, or { structuredContent: ... }"
   : never;
 
 type StructuredContentError<R, Product> = R extends Product
   ? never
   : R extends readonly unknown[]
-    ? "output: a list does not fit it"
+    ? "output: a list does not match the schema"
     : R extends object
       ? Product extends object
         ? string extends keyof Product
           ? never
           : Named<"output", MismatchedKeys<R, Product>>
-        : "output: an object does not fit it"
-      : "output: structuredContent does not fit it";
+        : "output: an object does not match the schema"
+      : "output: structuredContent does not match the schema";
 
 type Named<What extends string, Member> = Member extends string ? `${What}: ${Member} is missing or wrong` : never;
 
@@ -144,11 +144,11 @@ type ContentBlockError<Block> = Block extends { readonly type: infer Type extend
   ? string extends Type
     ? never
     : [BlockOfType<Type>] extends [never]
-      ? `no content block has the type ${Type}`
+      ? `unknown type of content block: ${Type}`
       : Block extends BlockOfType<Type>
         ? ExtraBlockMemberError<ExtraKeys<Block, BlockOfType<Type>>, Type>
         : Named<`content of type ${Type}`, MismatchedKeys<Block, BlockOfType<Type>>>
-  : "a content block is an object with a type: write { items: [...] } for other lists";
+  : "a content block must be an object with a type: write { items: [...] } for other lists";
 
 type ExtraBlockMemberError<Member, Type extends string> = Member extends string
   ? `content of type ${Type} has no ${Member}`

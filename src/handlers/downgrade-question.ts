@@ -33,7 +33,7 @@ export function downgradeQuestion(
     [message.content].flat().map((content) => ({ ...message, content })),
   );
   if (!audio && single.some(({ content }) => (content as JsonObject | undefined)?.type === "audio"))
-    throw new MissingCapabilityError("sampling", `the client's revision ${revision} knows no audio`);
+    throw new MissingCapabilityError("sampling", `the client's revision ${revision} does not support audio`);
   return { ...params, messages: single };
 }
 

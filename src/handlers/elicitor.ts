@@ -23,7 +23,10 @@ export interface ReplayState {
 export class MissingCapabilityError extends Error {
   override readonly name = "MissingCapability";
   readonly capability: ClientCapability;
-  constructor(capability: ClientCapability, why = `the client did not declare ${capability}`) {
+  constructor(
+    capability: ClientCapability,
+    why = `this client does not support ${capability}: use a client that does`,
+  ) {
     super(why);
     this.capability = capability;
   }

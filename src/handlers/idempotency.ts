@@ -26,7 +26,7 @@ export async function runOnce(
   if (claim.state === "settled") return JSON.parse(claim.value) as unknown;
   if (claim.state === "unknown") {
     throw new UnknownOutcomeError(
-      `"${name}" was begun by an earlier try of this call; whether it was done is not known`,
+      `ctx.once "${name}" was started by an earlier attempt of this call, and its outcome is unknown`,
     );
   }
   const value = toJsonValue(await work());

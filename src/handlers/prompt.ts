@@ -85,7 +85,7 @@ interface UntypedPromptOptions extends Omit<PromptOptions, "arguments" | "handle
 export function createPrompt(options = {} as UntypedPromptOptions): Prompt<never, never> {
   const { name, title, description, icons } = options;
   checkDefinition(`prompt "${name}"`, options, ["name", "handler"], "arguments handler");
-  if (name === "" || name.length > 128) throw new TypeError(`prompt "${name}": a name has 1 to 128 characters`);
+  if (name === "" || name.length > 128) throw new TypeError(`prompt "${name}": a name must have 1 to 128 characters`);
   const declared = options.arguments ?? {};
   const listed = Object.entries(declared).map(
     ([argument, { title: argumentTitle, description: argumentDescription, required = false }]) =>
@@ -125,7 +125,7 @@ async function completeArgument(
   request: McpRequest,
   requestScope: RequestScope,
 ): Promise<readonly string[] | CallOutcome> {
-  if (!Object.hasOwn(declared, query.name)) return invalid("argument.name", "is no argument of the prompt");
+  if (!Object.hasOwn(declared, query.name)) return invalid("argument.name", "is not an argument of the prompt");
   const completer = declared[query.name]?.complete;
   return completer ? runCompleter(completer, query, request, requestScope) : [];
 }

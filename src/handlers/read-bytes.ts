@@ -8,7 +8,8 @@ export async function readBytes(body: Bytes, maxBytes: number, signal: () => Abo
   if (body instanceof Uint8Array) return assertMaxBytes(body, maxBytes);
   if (body instanceof ArrayBuffer) return assertMaxBytes(new Uint8Array(body), maxBytes);
   const stream: unknown = body instanceof Blob ? body.stream() : body;
-  if (!(stream instanceof ReadableStream)) throw new TypeError("it is neither text, bytes, { text } nor { blob }");
+  if (!(stream instanceof ReadableStream))
+    throw new TypeError("the body must be text or bytes: a Uint8Array, ArrayBuffer, Blob or ReadableStream");
   const reader = (stream as ReadableStream<Uint8Array>).getReader();
   const abortSignal = signal();
   // The error is swallowed here: the loop below throws the reason.
@@ -37,5 +38,5 @@ function assertMaxBytes(bytes: Uint8Array, maxBytes: number): Uint8Array {
 }
 
 function maxBytesError(maxBytes: number): RangeError {
-  return new RangeError(`it has more than ${maxBytes} bytes`);
+  return new RangeError(`the body must have at most ${maxBytes} bytes`);
 }

@@ -15,10 +15,11 @@ import type { ResourceStore } from "./resource-store.ts";
 export function warnOfRepeatedEffect(name: string, effect: string, where = ""): void {
   if (warnedEffects.has(name)) return;
   warnedEffects.add(name);
+  // Not a warning: wrangler maps stack lines to source files in errors only.
   // oxlint-disable-next-line no-console
-  console.warn(
-    `"${name}" did this again after a question was answered: ${effect}. In era 2026 a handler runs anew with each answer: ` +
-      `use ctx.memo or ctx.once, or do it after the question.${where}`,
+  console.error(
+    `"${name}" repeated this after a question was answered: ${effect}. In era 2026 a handler runs again with each answer: ` +
+      `use ctx.memo or ctx.once, or do this after the question.${where}`,
   );
 }
 

@@ -54,19 +54,21 @@ async function sealState(binding: StateBinding, call: McpRequest, state: JsonObj
   return text.length <= MAX_STATE_CHARACTERS ? text : undefined;
 }
 
-/** Fails if the state is not sealed by this Worker, belongs to another request, or has expired. */
+/** Fails if the state is not sealed by this Worker, belongs to another request; send the request again without it, or has expired. */
 async function openState(
   binding: StateBinding,
   call: McpRequest,
   sealed: unknown,
 ): Promise<{ opened: JsonObject } | Failure> {
-  if (typeof sealed !== "string" || sealed.length > MAX_STATE_CHARACTERS) return invalidState("is not one of ours");
+  if (typeof sealed !== "string" || sealed.length > MAX_STATE_CHARACTERS)
+    return invalidState("is invalid; send the request again without it");
   const payload = await unseal(binding.ring, purposeOf(binding), sealed);
-  if (payload === undefined) return invalidState("is not one of ours");
+  if (payload === undefined) return invalidState("is invalid; send the request again without it");
   const opened = JSON.parse(payload) as JsonObject & { readonly expires: number };
   // The first format has no `format` member. A later release that changes the payload numbers its format here.
-  if (opened.format !== undefined) return invalidState("is of another release; send the request again without it");
-  if (opened.request !== (await requestDigest(binding, call))) return invalidState("belongs to another request");
+  if (opened.format !== undefined) return invalidState("is from another release; send the request again without it");
+  if (opened.request !== (await requestDigest(binding, call)))
+    return invalidState("belongs to another request; send the request again without it");
   return opened.expires < Date.now() ? invalidState("has expired; send the request again without it") : { opened };
 }
 
@@ -76,7 +78,7 @@ export async function sealReplayState(
   call: McpRequest,
   state: ReplayState,
 ): Promise<string | { readonly broken: string }> {
-  if (state.round > MAX_ROUNDS) return { broken: `a call asks in at most ${MAX_ROUNDS} rounds` };
+  if (state.round > MAX_ROUNDS) return { broken: `a call must ask in at most ${MAX_ROUNDS} rounds` };
   return (
     (await sealState(binding, call, { progress: state })) ?? {
       broken: "the answers and memos of this call are too large",

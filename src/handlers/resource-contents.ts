@@ -43,7 +43,7 @@ async function encodeParts(parts: readonly (ResourceContent | Bytes)[], context:
   const contents: JsonObject[] = [];
   let { maxBytes: remainingBytes } = context;
   for (const part of parts) {
-    if (Object(part) !== part) throw new TypeError("it is neither text, bytes, { text } nor { blob }");
+    if (Object(part) !== part) throw new TypeError("read must return text, bytes, { text } or { blob }");
     const { blob, text, uri = context.uri, _meta, mimeType = blobTypeOf(part) ?? context.mimeType } = toContent(part);
     const bytes = blob && (await readBytes(blob, remainingBytes, context.signal));
     remainingBytes -= bytes?.byteLength ?? 0;

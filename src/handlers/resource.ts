@@ -168,7 +168,7 @@ function createTemplate(options = {} as UntypedTemplateOptions): ResourceTemplat
   const template = parseUriTemplate(options.uriTemplate);
   if ("broken" in template) throw new TypeError(`${what}: ${template.broken}`);
   const names = template.variables;
-  if (names.length === 0) throw new TypeError(`${what}: has no variable`);
+  if (names.length === 0) throw new TypeError(`${what}: must have a variable`);
   checkCompleters(`${what}: complete`, options.complete ?? {}, names.join(" "));
   const { uriTemplate, read, list } = options;
   if (list && !read) throw new TypeError(`${what}: list needs read`);
@@ -243,7 +243,7 @@ async function completeVariable(
   { request, requestScope }: { readonly request: McpRequest; readonly requestScope: RequestScope },
 ): Promise<readonly string[] | CallOutcome> {
   const { name } = query;
-  if (!template.variables.includes(name)) return invalid("argument.name", "is no variable of the template");
+  if (!template.variables.includes(name)) return invalid("argument.name", "is not a variable of the template");
   const completer = Object.hasOwn(complete, name) ? complete[name] : undefined;
   return runCompleter(
     completer ?? (() => completeFromStored(template, query, requestScope)),

@@ -3,7 +3,7 @@
 import { toBase64 } from "../auth/seal.ts";
 import type { HandlerResult } from "./run-handler-call.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
-import { omitUndefined } from "../protocol/members.ts";
+import { omitUndefined, typeOf } from "../protocol/members.ts";
 import type { CompiledSchema } from "./schema.ts";
 import type { ContentBlock } from "./content-block.ts";
 import type { CallToolReturn } from "./checked-return.ts";
@@ -25,7 +25,7 @@ export async function toolResult(returned: unknown, output: CompiledSchema | und
   if (output && isStructuredContent(returned, output))
     return checkResult(toWireResult({ structuredContent: returned }), output);
   if (Array.isArray(returned)) return checkResult({ content: returned }, output);
-  if (!isObject(returned)) return NO_CONTENT;
+  if (!isObject(returned)) return { broken: `${NO_CONTENT.broken}, not ${typeOf(returned)}` };
   if (typeof returned.type === "string") return checkResult({ content: [returned] }, output);
   if ((returned.content ?? returned.structuredContent) !== undefined)
     return checkResult(toWireResult(returned), output);
@@ -37,7 +37,7 @@ export async function toolResult(returned: unknown, output: CompiledSchema | und
     : NO_CONTENT;
 }
 
-const NO_CONTENT = { broken: "it returned neither text, content nor an object" };
+const NO_CONTENT = { broken: "handler must return a text, content or an object" };
 
 function textContent(text: string): JsonObject {
   return { content: [{ type: "text", text }] };
@@ -101,7 +101,7 @@ async function checkResult(result: JsonObject, output: CompiledSchema | undefine
 
 async function validateOutput(result: JsonObject, output: CompiledSchema): Promise<HandlerResult> {
   if (result.structuredContent === undefined)
-    return { broken: "it has an output schema and returned no structuredContent" };
+    return { broken: "handler must return structuredContent, because output is set" };
   const validated = await output.check(result.structuredContent);
   if ("value" in validated) return { result };
   return { broken: `structuredContent: ${validated.violations.map((violation) => violation.message).join("; ")}` };
@@ -117,7 +117,7 @@ const REQUIRED_MEMBERS: ReadonlyMap<string, readonly string[]> = new Map([
 /** Describes the error in a content block; undefined if the block is valid. */
 function contentBlockError(block: unknown): string | undefined {
   if (!isObject(block) || typeof block.type !== "string")
-    return "a content block is an object with a type: write { items: [...] } for other lists";
+    return "a content block must be an object with a type: write { items: [...] } for other lists";
   if (block.type === "resource") {
     const { resource } = block;
     const isValid =
@@ -127,14 +127,14 @@ function contentBlockError(block: unknown): string | undefined {
     return isValid ? undefined : "a resource block needs resource.uri and resource.text or resource.blob";
   }
   const members = REQUIRED_MEMBERS.get(block.type);
-  if (!members) return `no content block has the type ${block.type}`;
+  if (!members) return `unknown type of content block: ${block.type}`;
   const missing = members.find((member) => typeof block[member] !== "string");
   return missing === undefined ? undefined : `a ${block.type} block needs ${missing}`;
 }
 
 export function promptResult(returned: PromptReturn, description: unknown): HandlerResult {
   const result = typeof returned === "string" || isMessages(returned) ? { messages: toMessages(returned) } : returned;
-  if (!isObject(result) || !Array.isArray(result.messages)) return { broken: "it returned no messages" };
+  if (!isObject(result) || !Array.isArray(result.messages)) return { broken: "handler must return messages" };
   const messages = result.messages.map((message: unknown) =>
     isObject(message) ? { ...message, content: encodeBlock(message.content) } : message,
   );

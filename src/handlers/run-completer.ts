@@ -42,7 +42,10 @@ export async function runCompleter(
   if (end.kind === "returned") return end.value;
   if (end.kind === "threw") return toErrorOutcome(end.error, { name, call, requestScope });
   if (end.kind === "timedOut")
-    requestScope.hooks.onError?.(new Error(`${name}: no values in time`), eventOf({ name, call, requestScope }));
+    requestScope.hooks.onError?.(
+      new Error(`${name}: complete returned no values within ${TIMEOUT_MS} ms`),
+      eventOf({ name, call, requestScope }),
+    );
   return failure(end.kind === "timedOut" ? "timeout" : "cancelled");
 }
 
@@ -58,7 +61,7 @@ export async function runNonInteractive<T>(
   const elicitor = new StreamElicitor({ revision: call.revision, capabilities: {} }, undefined);
   const ctx = new CallContext(call, requestScope, elicitor, name);
   const end = await runBounded(async () => work(ctx), { timeoutMs, elicitor, sink: call.sink });
-  if (end.kind !== "returned") ctx.abort(new Error("nobody waits for it any more"));
+  if (end.kind !== "returned") ctx.abort(new Error("the result is no longer needed"));
   ctx.close();
   return end;
 }

@@ -112,7 +112,7 @@ export function checkReferences(subschemas: readonly Subschema[], index: SchemaI
   const applied = new Map<JsonObject, number>();
   for (const { at, schema } of subschemas) {
     if (countApplied(schema, index, applied) > MAX_APPLIED) {
-      rejectReference(at, "its references come to no end");
+      rejectReference(at, "its references are circular or too many");
     }
   }
 }
@@ -125,7 +125,7 @@ function checkSubschema({ at, schema }: Subschema, index: SchemaIndex): void {
   const texts = schema as Readonly<Record<string, string | undefined>>;
   const { $anchor } = texts;
   if ($anchor !== undefined && resolveReference(schema, `#${$anchor}`, index) !== schema) {
-    rejectReference(at, `$anchor ${$anchor} is there twice`);
+    rejectReference(at, `$anchor ${$anchor} must not occur twice`);
   }
   for (const keyword of REFERENCES) {
     const reference = texts[keyword];

@@ -23,7 +23,7 @@ const isType = (value: unknown): boolean => TYPES.has(value as string);
 const isText = (value: unknown): boolean => typeof value === "string";
 const TEXT: Rule = ["a text", isText];
 const FLAG: Rule = ["true or false", (value) => typeof value === "boolean"];
-const COUNT: Rule = ["a whole number from 0 on", (value) => Number.isInteger(value) && (value as number) >= 0];
+const COUNT: Rule = ["a whole number, 0 or more", (value) => Number.isInteger(value) && (value as number) >= 0];
 const NUMBER: Rule = ["a number", isNumber];
 /** In draft 4 `exclusiveMinimum` and `exclusiveMaximum` are booleans that modify the limit beside them. */
 const LIMIT: Rule = ["a number", (value) => isNumber(value) || typeof value === "boolean"];
@@ -80,7 +80,7 @@ export interface Subschema {
 export function subschemasOf(rootSchema: JsonObject): readonly Subschema[] {
   const found: Subschema[] = [{ at: "", schema: rootSchema }];
   for (const subschema of found) {
-    if (found.length > MAX_SUBSCHEMAS) throw new TypeError(`a schema has at most ${MAX_SUBSCHEMAS} subschemas`);
+    if (found.length > MAX_SUBSCHEMAS) throw new TypeError(`a schema must have at most ${MAX_SUBSCHEMAS} subschemas`);
     found.push(...directSubschemas(subschema));
   }
   return found;
@@ -135,7 +135,7 @@ function assertRule(at: string, rule: Rule | undefined, value: unknown): void {
 }
 
 function rejectKeyword(at: string, expected: string, value: unknown): never {
-  throw new TypeError(`${at}: must be ${expected}, and is ${preview(value)}`);
+  throw new TypeError(`${at}: must be ${expected}, not ${preview(value)}`);
 }
 
 function preview(value: unknown): string {

@@ -40,7 +40,7 @@ export type CheckedSchema<S> =
   S extends Readonly<Record<string, StandardSchema>>
     ? [keyof S] extends [never]
       ? unknown
-      : "write z.object({ ... }) around these members"
+      : "write z.object({ ... }) around these fields"
     : unknown;
 
 /** The type that a handler receives for a schema. */
@@ -84,7 +84,7 @@ export interface CompiledSchema {
 /** Throws a TypeError for an invalid JSON Schema. For other schemas, the first read of `json` throws it. */
 export function compileSchema(schema: AnySchema): CompiledSchema {
   if (!["object", "function"].includes(typeof schema)) {
-    throw new TypeError(`must be a schema of zod or JSON Schema, it is ${typeOf(schema)}`);
+    throw new TypeError(`must be a schema of zod or JSON Schema, not ${typeOf(schema)}`);
   }
   return isStandard(schema) ? compileStandard(schema) : compilePlain(schema);
 }
@@ -165,10 +165,10 @@ function rejectMember({ path, message }: { readonly path: readonly PropertyKey[]
 }
 
 function missingWriterMessage(vendor: string, isMini: boolean): string {
-  if (isMini) return 'zod/mini does not bring its writer of JSON Schema: add `import "tenantry/zod-mini"` once';
+  if (isMini) return 'zod/mini cannot write JSON Schema by itself: add `import "tenantry/zod-mini"` once';
   if (vendor === "zod") return "this is zod 3, which cannot be written as JSON Schema: import zod 4";
   const writer = vendor === "valibot" ? ", or toStandardJsonSchema(...) of @valibot/to-json-schema" : "";
-  return `${vendor} has no way to write this as JSON Schema: give the JSON Schema itself, or zod 4${writer}`;
+  return `${vendor} cannot write this schema as JSON Schema: use JSON Schema itself, or zod 4${writer}`;
 }
 
 function toValidated(result: StandardResult<unknown>, value: unknown): Validated {

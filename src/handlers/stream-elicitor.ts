@@ -87,7 +87,7 @@ export class StreamElicitor implements Elicitor {
         const answer = parseAnswer(question, responses.get(requests[at]?.digest ?? ""), name);
         const error = answerError(question, answer);
         if (error === undefined) answers[name] = answer as JsonObject;
-        else why = `the client's answer to "${name}" does not fit the question: ${error}`;
+        else why = `the client's answer to "${name}" does not match the question: ${error}`;
         return error !== undefined;
       });
     }
@@ -100,7 +100,7 @@ export class StreamElicitor implements Elicitor {
     // A question needs a stream to travel on, and a session for the answer to come back to.
     throw new MissingCapabilityError(
       capability,
-      declared ? "this request can take no question to its client" : undefined,
+      declared ? "this request has no session and stream, which a question to its client needs" : undefined,
     );
   }
 

@@ -103,10 +103,10 @@ async function callLister(
   if (run.kind === "threw") throw run.error;
   if (run.kind !== "returned") throw new Error(`${what}: no page within ${TIMEOUT_MS} ms`);
   const { resources, nextCursor } = run.value as Partial<ListedPage>;
-  if (!Array.isArray(resources)) throw new TypeError(`${what}: it returned no { resources: [...] }`);
+  if (!Array.isArray(resources)) throw new TypeError(`${what}: must return { resources: [...] }`);
   if (nextCursor !== undefined && !(nextCursor !== cursor && nextCursor.length <= MAX_CURSOR_CHARACTERS)) {
     throw new TypeError(
-      `${what}: nextCursor is another text than before, of at most ${MAX_CURSOR_CHARACTERS} characters`,
+      `${what}: nextCursor must differ from the last cursor and have at most ${MAX_CURSOR_CHARACTERS} characters`,
     );
   }
   return run.value;
@@ -127,7 +127,7 @@ function toResourceDefinition(what: string, template: UriTemplate, listed: Liste
   checkDefinition(`${what}: "${uriText}"`, listed, ["name"]);
   const parsed = parseUri(uriText);
   if ("broken" in parsed || !template.match(parsed.uri)) {
-    throw new TypeError(`${what}: "${uriText}" is no URI of the template`);
+    throw new TypeError(`${what}: "${uriText}" does not match the template`);
   }
   const { uri } = parsed;
   return {

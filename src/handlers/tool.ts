@@ -165,10 +165,10 @@ function createTool(options = {} as UntypedToolOptions): Tool<never, never> {
   const { name } = options;
   const optionNames = "handler input output config timeoutMs resumable";
   checkDefinition(`tool "${name}"`, options, ["name", "handler"], optionNames);
-  if (!NAME.test(name)) throw new TypeError(`tool "${name}": a name is 1 to 128 of A-Z, a-z, 0-9, "_", "-", "."`);
+  if (!NAME.test(name)) throw new TypeError(`tool "${name}": a name must be 1 to 128 of A-Z, a-z, 0-9, "_", "-", "."`);
   const { timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   if (!(timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS)) {
-    throw new TypeError(`tool "${name}": timeoutMs is a number above 0, at most ${MAX_TIMEOUT_MS}`);
+    throw new TypeError(`tool "${name}": timeoutMs must be a number above 0, at most ${MAX_TIMEOUT_MS}`);
   }
   const input = compileFor(`tool "${name}": input`, options.input ?? NO_ARGUMENTS);
   const output = options.output && compileFor(`tool "${name}": output`, options.output);
@@ -217,7 +217,7 @@ function resumableOf(tool: string, resumable: boolean | Partial<Resumable>): Res
   const withDefaults = { ...DEFAULT_RESUMABLE, ...(resumable === true ? {} : resumable) };
   const { closeAfterMs, retryMs } = withDefaults;
   if (closeAfterMs >= 0 && retryMs >= 0 && retryMs <= MAX_RETRY_MS) return withDefaults;
-  throw new TypeError(`tool "${tool}": closeAfterMs is 0 or more, retryMs from 0 to ${MAX_RETRY_MS}`);
+  throw new TypeError(`tool "${tool}": closeAfterMs must be 0 or more, and retryMs from 0 to ${MAX_RETRY_MS}`);
 }
 
 /** Reads `json` at definition, so that a schema without a JSON Schema form is rejected then and not at a request. */

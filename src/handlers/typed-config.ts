@@ -17,7 +17,7 @@ export class ConfigError extends AppError {
   }
 
   override toFailure(): Failure {
-    return failure("internal", "Internal error: the tenant's configuration does not fit what is deployed");
+    return failure("internal", "Internal error: the tenant's config or settings do not match the deployed code");
   }
 }
 
@@ -70,7 +70,7 @@ export function createTypedConfig(schema: AnySchema): TypedConfig {
     const cached = isCacheable ? cache.get(raw) : undefined;
     if (cached) return cached;
     const read = compiled.validate(raw);
-    if (read instanceof Promise) throw new TypeError("config and settings have no async checks");
+    if (read instanceof Promise) throw new TypeError("config and settings must not have async checks");
     if (isCacheable) cache.set(raw, read);
     return read;
   };
@@ -89,7 +89,7 @@ export function createTypedConfig(schema: AnySchema): TypedConfig {
         const suggestion = nearestName(path, members ?? []);
         return {
           path,
-          rule: `the schema has no such member${suggestion === undefined ? "" : `: did you mean ${suggestion}?`}`,
+          rule: `is not in the schema${suggestion === undefined ? "" : `: did you mean ${suggestion}?`}`,
         };
       });
     },

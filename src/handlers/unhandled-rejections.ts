@@ -31,7 +31,7 @@ export function reportUnhandledRejections(onError: Hooks["onError"]): void {
   isListening = true;
   addEventListener("unhandledrejection", ({ reason }) => {
     const origin = callStorage.current?.getStore();
-    const error = new Error(`nobody waited for a promise that was rejected: ${String(reason)}`, { cause: reason });
+    const error = new Error(`a promise was rejected and not awaited: ${String(reason)}`, { cause: reason });
     if (origin) origin.requestScope.hooks.onError?.(error, eventOf(origin));
     else for (const report of errorHooks) report(error, undefined);
     callStorage.current ??= createCallStorage();

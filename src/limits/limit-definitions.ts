@@ -90,10 +90,11 @@ export function resolveLimits(...layers: readonly (Limits | undefined)[]): Effec
 export function limitsError(limits: Limits, author: "author" | "tenant"): string | undefined {
   for (const [name, value] of Object.entries(limits) as [string, unknown][]) {
     const row = Object.hasOwn(LIMITS, name) ? LIMITS[name as LimitName] : undefined;
-    if (row?.raise === "author" && author === "tenant") return `${name} holds before a tenant is known`;
+    if (row?.raise === "author" && author === "tenant")
+      return `${name} cannot be set for a tenant: it applies before the tenant is known`;
     if (name === "exact" && typeof value === "boolean") continue;
     if (!row)
-      return name === "exact" ? "exact is true or false" : `there is no limit ${name}${didYouMean(name, LIMIT_NAMES)}`;
+      return name === "exact" ? "exact must be true or false" : `unknown limit ${name}${didYouMean(name, LIMIT_NAMES)}`;
     const error = integerRangeError(name, value, row.least, row.most);
     if (error !== undefined) return error;
   }

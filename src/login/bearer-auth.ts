@@ -56,10 +56,10 @@ function rejectCredential(callerContext: CallerContext, credential: Credential):
       ? { ...ANONYMOUS, scopes: anonymousScopesOf(document) }
       : unauthorizedFailure(callerContext);
   if (credential.kind === "key" && keyIdOf(credential.token) === undefined)
-    return unauthorizedFailure(callerContext, "it has ended");
+    return unauthorizedFailure(callerContext, "it has expired or was revoked");
   return unauthorizedFailure(
     callerContext,
-    mode === "oauth" ? "this tenant takes no keys" : "this key is not one of this tenant",
+    mode === "oauth" ? "this tenant does not accept API keys" : "it is not a key of this tenant",
   );
 }
 
@@ -118,7 +118,7 @@ function recheckPerson(person: OAuthPrincipal, issuers: readonly IssuerDocument[
   const isTrusted = issuers.some(({ issuer }) => issuer === person.issuer);
   return isTrusted && Date.now() < person.expires
     ? person
-    : failure("unauthorized", "The token of this call has ended");
+    : failure("unauthorized", "The token of this call has expired");
 }
 
 async function authenticateToken(
@@ -191,7 +191,7 @@ async function claimsOf(
     if (verified)
       return unauthorizedFailure(
         callerContext,
-        verified.kind === "refused" ? verified.why : "no key of its issuer signed it",
+        verified.kind === "refused" ? verified.why : "its signature matches no key of its issuer",
       );
   } catch (error) {
     refreshContext.onError(error);

@@ -25,14 +25,14 @@ export function findBrokenAuth(document: TenantDocument, allow: string | undefin
   if (shapeErrors.length > 0) return shapeErrors;
   const { issuers = [], login } = auth ?? {};
   if (issuers.length === 0 && !login) {
-    const rule = `is needed in the mode ${mode}: issuers, or how people log in, such as { login: { via: "key" } }`;
+    const rule = `is required in the mode ${mode}: set issuers or login, such as { login: { via: "key" } }`;
     return acceptsTokens(mode) ? [{ field: "auth", rule }] : [];
   }
   const names = issuers.map(({ issuer }) => issuer);
   const known = Object.keys(scopes);
   const broken = issuers.flatMap((one, at) => {
     const field = `auth.issuers.${at}`;
-    const rule = names.indexOf(one.issuer) < at ? "stands there twice" : issuerRule(one.issuer, allow);
+    const rule = names.indexOf(one.issuer) < at ? "must not occur twice" : issuerRule(one.issuer, allow);
     return [
       ...(rule === undefined ? [] : [{ field: `${field}.issuer`, rule }]),
       ...checkScopes(one, known).map((unknown) => ({ field: `${field}.scopes.values`, rule: unknown })),
@@ -55,18 +55,18 @@ function checkShape({ auth, mode = "open" }: TenantDocument): FieldRule[] {
   const isComplete = issuers === undefined ? login !== undefined : all.length > 0 && all.every(isIssuerShape);
   const broken = (isValid: boolean, field: string, rule: string) => (isValid ? [] : [{ field, rule }]);
   return [
-    ...broken(MODES.includes(mode), "mode", `is one of ${MODES.join(", ")}`),
+    ...broken(MODES.includes(mode), "mode", `must be one of ${MODES.join(", ")}`),
     ...broken(isComplete, "auth.issuers", ISSUERS_RULE),
     ...broken(
       !anonymous || (isObject(anonymous) && isTextList(anonymous.scopes)),
       "auth.anonymous",
-      "is { scopes: [...] }",
+      "must be { scopes: [...] }",
     ),
   ];
 }
 
 const ISSUERS_RULE =
-  "are objects with issuer, and perhaps audience, claims (lists) and scopes: { claim, values: { VALUE: [SCOPE] } }";
+  "must be objects with issuer and optionally audience, claims (lists) and scopes: { claim, values: { VALUE: [SCOPE] } }";
 
 function isIssuerShape(one: unknown): boolean {
   if (!isObject(one) || !isText(one.issuer)) return false;
@@ -82,7 +82,7 @@ function isScopesShape(scopes: unknown): boolean {
 /** Scopes of anonymous callers must be explicit. */
 function checkAnonymous({ anonymous }: AuthDocument, mode: Mode | undefined, known: readonly string[]): FieldRule[] {
   if (!anonymous) {
-    const rule = "is needed in the mode mixed: it names the scopes that need no credential";
+    const rule = "is required in the mode mixed: it names the scopes of callers without a credential";
     return mode === "mixed" ? [{ field: "auth.anonymous", rule }] : [];
   }
   return checkScopeNames(anonymous.scopes, known).map((rule) => ({ field: "auth.anonymous.scopes", rule }));
@@ -101,7 +101,7 @@ function checkScopeNames(named: readonly string[], known: readonly string[]): st
   const unknown = [...new Set(named)].filter((name) => !known.includes(name)).slice(0, MAX_REPORTED);
   return unknown.map((name, at) => {
     const isCompared = at * known.length < MAX_COMPARED;
-    return `names no scope "${name}"${isCompared ? didYouMean(name, known) : ""}`;
+    return `must name a scope of this tenant, not "${name}"${isCompared ? didYouMean(name, known) : ""}`;
   });
 }
 
@@ -109,5 +109,5 @@ function checkScopeNames(named: readonly string[], known: readonly string[]): st
 function checkFirstScopes(issuer: IssuerDocument): string[] {
   const known = oauthScopesOf(issuer);
   const unknown = (issuer.scopes?.first ?? []).filter((name) => !known.includes(name));
-  return unknown.map((name) => `"${name}" is none of the values of a claim that holds OAuth scopes, scope or scp`);
+  return unknown.map((name) => `must be keys of scopes.values, with the claim scope or scp, not "${name}"`);
 }

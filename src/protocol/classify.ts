@@ -64,7 +64,10 @@ export function classify(body: unknown, headers: InboundHeaders): Classified {
         return toRejected(
           era,
           undefined,
-          failure("invalidRequest", "Invalid Request: this revision asks no questions"),
+          failure(
+            "invalidRequest",
+            "Invalid Request: this revision sends no requests to clients, so it accepts no responses",
+          ),
         );
       }
       return classify2025(message, headers);

@@ -156,7 +156,7 @@ export function collectParamHeaders(schema: JsonObject): ParamHeader[] | { reado
   const broken = collectFrom(schema, [], found) ?? findMisplaced(schema, "", true);
   if (broken !== undefined) return { broken };
   const names = new Set(found.map((param) => param.header.toLowerCase()));
-  return names.size === found.length ? found : { broken: "x-mcp-header names must differ, whatever their case" };
+  return names.size === found.length ? found : { broken: "x-mcp-header names must differ in more than case" };
 }
 
 function collectFrom(schema: JsonObject, path: readonly string[], found: ParamHeader[]): string | undefined {
@@ -167,7 +167,8 @@ function collectFrom(schema: JsonObject, path: readonly string[], found: ParamHe
     const header = property["x-mcp-header"];
     if (header !== undefined) {
       const { type } = property;
-      if (typeof header !== "string" || !HEADER_NAME.test(header)) return `${here.join(".")}: x-mcp-header is no token`;
+      if (typeof header !== "string" || !HEADER_NAME.test(header))
+        return `${here.join(".")}: x-mcp-header must be a header name`;
       if (type !== "string" && type !== "integer" && type !== "boolean") {
         return `${here.join(".")}: x-mcp-header needs the type string, integer or boolean`;
       }
@@ -191,7 +192,8 @@ function findMisplaced(schema: unknown, at: string, reachable: boolean): string 
   if (Array.isArray(schema)) return firstDefined(schema, (item) => findMisplaced(item, at, false));
   if (!isObject(schema)) return undefined;
   const isProperty = reachable && at !== "";
-  if (schema["x-mcp-header"] !== undefined && !isProperty) return `${at || "the root"}: x-mcp-header is out of reach`;
+  if (schema["x-mcp-header"] !== undefined && !isProperty)
+    return `${at || "the root"}: x-mcp-header must be on a property, which only properties contain`;
   return firstDefined(Object.entries(schema), ([keyword, value]) => {
     if (NO_SCHEMA.has(keyword)) return undefined;
     if (!MAPS.has(keyword) || !isObject(value)) return findMisplaced(value, `${at}/${keyword}`, false);

@@ -58,7 +58,7 @@ export function isMessageId(value: unknown): value is MessageId {
 }
 
 export function parseMessage(value: unknown): RpcMessage {
-  if (!isObject(value)) return { kind: "invalid", id: undefined, why: "a message is a JSON object" };
+  if (!isObject(value)) return { kind: "invalid", id: undefined, why: "a message must be a JSON object" };
   const id = isMessageId(value.id) || value.id === null ? value.id : undefined;
   if (value.jsonrpc !== "2.0") return { kind: "invalid", id, why: 'jsonrpc must be "2.0"' };
   // Some clients send null for an omitted id. Only a notification may do that: a request without an id is a mistake.
@@ -72,7 +72,7 @@ export function parseMessage(value: unknown): RpcMessage {
 function parseRequest(value: JsonObject, id: EchoId): RpcMessage {
   if (typeof value.method !== "string") return { kind: "invalid", id, why: "method must be a string" };
   if ("result" in value || "error" in value) {
-    return { kind: "invalid", id, why: "a message with a method has neither result nor error" };
+    return { kind: "invalid", id, why: "a message with a method must not have a result or an error" };
   }
   const params = value.params ?? undefined;
   if (params !== undefined && !isObject(params)) {
@@ -85,11 +85,12 @@ function parseRequest(value: JsonObject, id: EchoId): RpcMessage {
 function parseResponse(value: JsonObject, id: EchoId): RpcMessage {
   const hasResult = "result" in value;
   const hasError = "error" in value;
-  if (!hasResult && !hasError) return { kind: "invalid", id, why: "a message has a method, a result or an error" };
-  if (hasResult && hasError) return { kind: "invalid", id, why: "result and error exclude each other" };
-  if (!isMessageId(id)) return { kind: "invalid", id, why: "a response has an id" };
+  if (!hasResult && !hasError)
+    return { kind: "invalid", id, why: "a message must have a method, a result or an error" };
+  if (hasResult && hasError) return { kind: "invalid", id, why: "a response must not have both result and error" };
+  if (!isMessageId(id)) return { kind: "invalid", id, why: "a response must have an id" };
   const body = hasResult ? value.result : value.error;
-  if (!isObject(body)) return { kind: "invalid", id, why: "result and error are objects" };
+  if (!isObject(body)) return { kind: "invalid", id, why: "result and error must be objects" };
   return hasResult ? { kind: "response", id, result: body } : { kind: "response", id, error: body };
 }
 

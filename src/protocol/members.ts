@@ -27,9 +27,9 @@ export function assertTypes(what: string, members: object, needed: readonly stri
   }
 }
 
-/** Rule of an error text: `must be a function, it is undefined`. */
+/** Rule of an error text: `must be a function, not undefined`. */
 export function typeRule(type: string, value: unknown): string {
-  return `must be ${type}, it is ${typeOf(value)}`;
+  return `must be ${type}, not ${typeOf(value)}`;
 }
 
 export function typeOf(value: unknown): string {
@@ -40,7 +40,7 @@ export function typeOf(value: unknown): string {
 
 /** Throws a TypeError if options were passed to a function that has none. */
 export function assertNoOptions(what: string, options: readonly unknown[]): void {
-  if (options.length > 0) throw new TypeError(`${what}() has no options`);
+  if (options.length > 0) throw new TypeError(`${what}() takes no options`);
 }
 
 /**
@@ -54,7 +54,7 @@ export function assertKnownKeys(what: string, members: unknown, knownKeys?: stri
     if (names.includes(member)) continue;
     const near = didYouMean(member, names) || suggestByAffix(member, names, mayBeOthers);
     if (mayBeOthers && near === "") continue;
-    throw new TypeError(`${what}: ${member} is no member of it, only ${names.join(", ")}${near}`);
+    throw new TypeError(`${what}: unknown field ${member}, expected ${names.join(", ")}${near}`);
   }
 }
 
@@ -68,7 +68,7 @@ function suggestByAffix(member: string, names: readonly string[], mayBeOthers: b
 /** Returns undefined if the value is an integer in the range. */
 export function integerRangeError(name: string, value: unknown, least: number, most: number): string | undefined {
   if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most) return undefined;
-  return `${name} is a whole number from ${least} to ${most}`;
+  return `${name} must be a whole number from ${least} to ${most}`;
 }
 
 /** Like `assertKnownKeys`, and also checks the types. */

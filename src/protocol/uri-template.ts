@@ -60,8 +60,9 @@ export function parseUriTemplate(template: string): UriTemplate | { readonly bro
   const parts = parseParts(template);
   if ("broken" in parts) return parts;
   const variables = parts.flatMap((part) => ("literal" in part ? [] : part.variables.map((variable) => variable.name)));
-  if (new Set(variables).size !== variables.length) return { broken: "a variable stands twice in the template" };
-  if (variables.length > MAX_VARIABLES) return { broken: `a template has at most ${MAX_VARIABLES} variables` };
+  if (new Set(variables).size !== variables.length)
+    return { broken: "a variable must not occur twice in the template" };
+  if (variables.length > MAX_VARIABLES) return { broken: `a template must have at most ${MAX_VARIABLES} variables` };
   const normal = normalizeLiterals(parts);
   if ("broken" in normal) return normal;
   return {
@@ -79,7 +80,7 @@ function normalizeLiterals(parts: readonly Part[]): readonly Part[] | { readonly
   const normal: Part[] = [];
   for (const [index, part] of parts.entries()) {
     const literal = "literal" in part ? normalizeLiteral(part.literal, index === 0) : undefined;
-    if ("literal" in part && literal === undefined) return { broken: `"${part.literal}" can stand in no URI` };
+    if ("literal" in part && literal === undefined) return { broken: `"${part.literal}" is not allowed in a URI` };
     normal.push(literal === undefined ? part : { literal });
   }
   return normal;

@@ -16,18 +16,19 @@ const UNRESERVED = /[A-Za-z0-9\-._~]/;
 const DNS_SCHEMES = new Set(["http", "https", "ws", "wss", "ftp"]);
 
 export function parseUri(text: string): { readonly uri: string } | { readonly broken: string } {
-  if (text.length > MAX_URI_BYTES) return { broken: `a URI has at most ${MAX_URI_BYTES} bytes` };
+  if (text.length > MAX_URI_BYTES) return { broken: `a URI must have at most ${MAX_URI_BYTES} bytes` };
   const ascii = encodeNonAscii(text);
-  if (ascii === undefined) return { broken: "a URI is well-formed Unicode" };
-  if (ascii.length > MAX_URI_BYTES) return { broken: `a URI has at most ${MAX_URI_BYTES} bytes` };
+  if (ascii === undefined) return { broken: "a URI must be well-formed Unicode" };
+  if (ascii.length > MAX_URI_BYTES) return { broken: `a URI must have at most ${MAX_URI_BYTES} bytes` };
   const scheme = SCHEME.exec(ascii)?.[0];
-  if (scheme === undefined) return { broken: "a URI starts with a scheme" };
-  if (!ALLOWED.test(ascii)) return { broken: "a URI has no spaces, control characters or quotes" };
+  if (scheme === undefined) return { broken: "a URI must start with a scheme" };
+  if (!ALLOWED.test(ascii)) return { broken: "a URI must not contain spaces, control characters or quotes" };
   const rest = normalizeEscapes(ascii.slice(scheme.length));
-  if (rest === undefined) return { broken: "a percent sign starts a two-digit escape, not of a control character" };
-  if (/^(?:[?#]|$)/.test(rest)) return { broken: "a URI has more than a scheme" };
-  if (!SHAPE.test(rest)) return { broken: "a URI has brackets only around an IP address, and one fragment at most" };
-  if (hasDotSegment(rest)) return { broken: "a URI has no . or .. segments" };
+  if (rest === undefined) return { broken: "a percent sign must start a two-digit escape, not of a control character" };
+  if (/^(?:[?#]|$)/.test(rest)) return { broken: "a URI must have more than a scheme" };
+  if (!SHAPE.test(rest))
+    return { broken: "a URI must have at most one fragment, and brackets only around an IP address" };
+  if (hasDotSegment(rest)) return { broken: "a URI must not have . or .. segments" };
   const name = scheme.toLowerCase();
   return { uri: name + (DNS_SCHEMES.has(name.slice(0, -1)) ? lowerHost(rest) : rest) };
 }

@@ -9,7 +9,7 @@ export class UserError extends Error {
   readonly isLogged: boolean = false;
 
   constructor(message: string, { data, cause }: { readonly data?: unknown; readonly cause?: unknown } = {}) {
-    if (typeof message !== "string") throw new TypeError("UserError: message is a string");
+    if (typeof message !== "string") throw new TypeError("UserError: message must be a string");
     super(message, cause === undefined ? undefined : { cause });
     this.data = data;
   }

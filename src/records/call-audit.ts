@@ -70,7 +70,7 @@ export function callAudit(...options: readonly never[]): Feature {
     },
     checkDocument: ({ audit }) =>
       audit && !AUDIT_LEVELS.includes(audit.calls)
-        ? [{ field: "audit.calls", rule: `is one of ${AUDIT_LEVELS.join(", ")}` }]
+        ? [{ field: "audit.calls", rule: `must be one of ${AUDIT_LEVELS.join(", ")}` }]
         : [],
     callAudit: (stub) => ({ page: (after) => createRpcClient(stub, callAuditStore).page(after) }),
   };

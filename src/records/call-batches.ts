@@ -173,7 +173,7 @@ export class CallBatches<Batch> {
       GAUGES.backlog -= inFlight.noted;
     }
     if (droppedCount > 0 && buffer.droppedCount > 0) {
-      host.onError(new Error(`${buffer.droppedCount} calls were not noted while the tenant's object was away`));
+      host.onError(new Error(`${buffer.droppedCount} calls were not recorded while the tenant object did not answer`));
       buffer.droppedCount = 0;
     }
     return true;

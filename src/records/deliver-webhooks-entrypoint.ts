@@ -31,6 +31,9 @@ export interface DeliveryBinding {
 export async function deliverWebhooks(request: DeliveryRequest): Promise<DeliveryResults> {
   const entrypoints = exports as unknown as Readonly<Record<string, DeliveryBinding | undefined>>;
   const deliveries = entrypoints[DELIVERIES];
-  if (!deliveries) throw new TypeError(`the Worker does not export ${DELIVERIES}`);
+  if (!deliveries)
+    throw new TypeError(
+      `the Worker does not export ${DELIVERIES}: write export * from "tenantry/objects" in the file that main names`,
+    );
   return deliveries.deliver(request);
 }

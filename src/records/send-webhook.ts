@@ -46,7 +46,7 @@ export async function sendWebhook(
     const signed = { id, seconds: Math.floor(Date.now() / 1000), body };
     // The error may contain the secret, which must not be shown. The reason below is reported instead.
     const headers = await createWebhookHeaders(target.secret, signed).catch(() => undefined);
-    if (!headers) return toResult(null, "its secret is nothing to sign with: behind whsec_ comes Base64");
+    if (!headers) return toResult(null, "its secret is invalid: whsec_ must be followed by Base64");
     const init = { method: "POST", headers, body, redirect: "manual", maxBytes: MAX_RESPONSE_BYTES } as const;
     const { status, body: answered } = await outbound.fetch(target.url, init);
     await answered?.cancel();

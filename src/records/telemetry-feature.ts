@@ -30,9 +30,9 @@ export function telemetry(options: TelemetryOptions = {}): Feature {
   assertKnownKeys("telemetry", options, "sample to");
   const { sample: defaultSample = 1, to } = options;
   if (typeof defaultSample !== "number" || parseSampleRate(defaultSample) === undefined) {
-    throw new TypeError("telemetry: sample is a number from 0 to 1");
+    throw new TypeError("telemetry: sample must be a number from 0 to 1");
   }
-  if (to !== undefined && typeof to !== "function") throw new TypeError("telemetry: to is a function");
+  if (to !== undefined && typeof to !== "function") throw new TypeError("telemetry: to must be a function");
   const feature: BuiltInFeature = {
     name: "telemetry",
     observe: (invocation, hooks) => {

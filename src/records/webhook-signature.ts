@@ -4,14 +4,14 @@ const PREFIX = "whsec_";
 
 /**
  * `secret`: `whsec_` and Base64, or any text. During a rotation it contains two secrets with a space between them, and
- * each signs. Rejects if there is no secret, or if the Base64 is invalid.
+ * each signs. Rejects if the secret is empty, or if the Base64 is invalid.
  */
 export async function createWebhookHeaders(
   secret: string,
   { id, seconds, body }: { readonly id: string; readonly seconds: number; readonly body: string },
 ): Promise<Record<string, string>> {
   const secrets = secret.split(/\s+/).filter((one) => one !== "");
-  if (secrets.length === 0) throw new TypeError("there is no secret");
+  if (secrets.length === 0) throw new TypeError("the secret is empty");
   const signatures = await Promise.all(secrets.map((one) => signatureOf(one, `${id}.${seconds}.${body}`)));
   return {
     "content-type": "application/json",

@@ -50,7 +50,7 @@ async function resolveWebhook(
 ): Promise<WebhookTarget | string> {
   if (name.startsWith(PLATFORM)) return { url, secret };
   const secretName = secretNameIn(secret);
-  if (secretName === undefined) return `its secret is not {{secret:NAME}}, a name of ${SECRET_NAME_RULE}`;
+  if (secretName === undefined) return `its secret must be {{secret:NAME}}, where NAME is ${SECRET_NAME_RULE}`;
   // A Worker secret never stands in: the author of the webhook receives its signatures.
   const value = await context.secret(secretName);
   if (value === undefined) return `the tenant has no secret ${secretName}`;
@@ -60,7 +60,7 @@ async function resolveWebhook(
     .every((one) => SIGNING_SECRET.test(one));
   return isSigningSecret
     ? { url, secret: value }
-    : "its secret is nothing to sign with: it takes whsec_ and at least 24 characters";
+    : "its secret is invalid: it must be whsec_ and at least 24 characters of Base64";
 }
 
 /** Sends one message to all webhooks that want it and have not received it. */
@@ -108,14 +108,17 @@ function findBrokenWebhooks({ webhooks: webhooksByName = {} }: TenantDocument, a
     else if (allow !== undefined) {
       const rule = findBrokenRuleInUrl(new URL(url), allow);
       if (rule !== undefined)
-        broken.push({ field: `${at}.url`, rule: `must lead to the public internet by https (${rule})` });
+        broken.push({ field: `${at}.url`, rule: `must begin with https:// and lead to the public internet (${rule})` });
     }
     if (secretNameIn(secret) === undefined) {
-      broken.push({ field: `${at}.secret`, rule: `must be {{secret:NAME}}, a name of ${SECRET_NAME_RULE}` });
+      broken.push({ field: `${at}.secret`, rule: `must be {{secret:NAME}}, where NAME is ${SECRET_NAME_RULE}` });
     }
     const unknownEvent = events.find((event) => !(TENANT_EVENTS as readonly string[]).includes(event));
     if (unknownEvent !== undefined)
-      broken.push({ field: `${at}.events`, rule: `"${unknownEvent}" is none of ${TENANT_EVENTS.join(", ")}` });
+      broken.push({
+        field: `${at}.events`,
+        rule: `must be one of ${TENANT_EVENTS.join(", ")}, not "${unknownEvent}"`,
+      });
     return broken;
   });
 }

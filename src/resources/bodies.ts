@@ -40,13 +40,17 @@ export async function withReservedMemory<T>({ size, uri }: ResourceRow, read: ()
     if (wait > 0) await scheduler.wait(wait);
     if (reservation.resize(2 * size)) return read().finally(() => reservation.release());
   }
-  throw new AppError("busy", { retryAfter: MEMORY_RETRY_AFTER_S, cause: new Error(`no room to read ${uri}`) });
+  throw new AppError("busy", {
+    retryAfter: MEMORY_RETRY_AFTER_S,
+    cause: new Error(`not enough free memory to read ${uri}`),
+  });
 }
 
 export async function readBody(location: ContentLocation, row: ResourceRow): Promise<ResourceBody> {
   const key = bodyKey(location.storageKey, row.hash);
   const bytes = getCachedBody(key) ?? (await fetchBody(location, key, row));
-  if (!bytes) throw new AppError("busy", { retryAfter: 5, cause: new Error(`no body for ${row.uri}`) });
+  if (!bytes)
+    throw new AppError("busy", { retryAfter: 5, cause: new Error(`the body of ${row.uri} is not in KV yet`) });
   cacheBody(key, bytes);
   // A copy, because other requests read the cached bytes. A byte order mark stays: it is part of the stored content.
   return row.binary

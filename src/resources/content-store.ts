@@ -126,7 +126,8 @@ export const contentStore: Store<ContentMethods> = {
   ],
   // A writer may be cut off after its upload, and its tenant be deleted in the meantime.
   sweep: async (host) => {
-    if ((await purgeListedBodies(host, SWEEP_BATCH)) === SWEEP_BATCH) throw new Error("there are more of them");
+    if ((await purgeListedBodies(host, SWEEP_BATCH)) === SWEEP_BATCH)
+      throw new Error("more bodies remain to be deleted");
   },
   open: (host) => ({ methods: createContentMethods(host), alarm: async (now) => collectGarbage(host, now) }),
 };

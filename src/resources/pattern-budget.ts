@@ -28,6 +28,6 @@ export function createVisibilityCheck(only: readonly Patterns[]): (uri: string) 
 }
 
 export function tooManyPatternsError(): AppError {
-  const message = "Refused: the patterns with * or ? inside are too many for the names that there are, docs/limits.md";
+  const message = "Refused: too many patterns with * or ? inside for the number of resources, see docs/limits.md";
   return new AppError("refused", { message });
 }

@@ -130,7 +130,7 @@ async function writeResource(
     return toResourceMeta({ ...row, revision: result.revision, lastModified: result.lastModified });
   if (result.state === "present") return toResourceMeta(result.row);
   if (result.state === "full") throw new UserError(storageFullText(result, limits));
-  throw new Error("a write that nobody made conditional met another");
+  throw new Error("an unconditional write met a conflict (this is a bug)");
 }
 
 /** Explains why there is no room for a resource. */
@@ -138,10 +138,10 @@ export function storageFullText(
   { of }: { readonly of?: "storedBytes" | "object" },
   { resources, storedBytes }: Limits,
 ): string {
-  if (of === "object") return "the storage is full";
+  if (of === "object") return "the tenant's storage is full";
   return of === "storedBytes"
-    ? `the tenant has no room for it in its ${storedBytes} bytes`
-    : `the tenant may have no more resources than ${resources}`;
+    ? `the tenant's limit of ${storedBytes} stored bytes leaves no room for the resource`
+    : `the tenant has reached its limit of ${resources} resources`;
 }
 
 function toNewRow(resource: NewResource, size: number): Omit<PutResource["row"], "uri" | "hash"> {
@@ -165,20 +165,26 @@ function isIsoTime(text: string): boolean {
   return ISO_UTC.test(text) && !Number.isNaN(Date.parse(text));
 }
 
-const WELL_FORMED_TEXT = "without half of a surrogate pair";
+const WELL_FORMED_TEXT = "must be text without half of a surrogate pair";
 
 /** Rules for a resource's metadata. Each text names the member that its rule is about. */
 const RESOURCE_RULES: readonly (readonly [rule: string, holds: (resource: NewResource) => boolean])[] = [
-  [`name: 1 to ${MAX_NAME} characters`, ({ name }) => typeof name === "string" && hasLength(name, 1, MAX_NAME)],
-  [`title: at most ${MAX_NAME} characters`, ({ title = "" }) => hasLength(title, 0, MAX_NAME)],
   [
-    `description: at most ${MAX_DESCRIPTION} characters`,
+    `name: must have 1 to ${MAX_NAME} characters`,
+    ({ name }) => typeof name === "string" && hasLength(name, 1, MAX_NAME),
+  ],
+  [`title: must have at most ${MAX_NAME} characters`, ({ title = "" }) => hasLength(title, 0, MAX_NAME)],
+  [
+    `description: must have at most ${MAX_DESCRIPTION} characters`,
     ({ description = "" }) => hasLength(description, 0, MAX_DESCRIPTION),
   ],
-  ["priority: from 0 to 1", ({ priority = 0 }) => priority >= 0 && priority <= 1],
-  ["lastModified: ISO 8601 in UTC", ({ lastModified }) => lastModified === undefined || isIsoTime(lastModified)],
-  [`tags: at most ${MAX_TAGS}`, ({ tags = [] }) => tags.length <= MAX_TAGS],
-  ["tags: 1 to 100 characters each", ({ tags = [] }) => tags.every((tag) => hasLength(tag, 1, 100))],
+  ["priority: must be from 0 to 1", ({ priority = 0 }) => priority >= 0 && priority <= 1],
+  [
+    "lastModified: must be ISO 8601 in UTC",
+    ({ lastModified }) => lastModified === undefined || isIsoTime(lastModified),
+  ],
+  [`tags: must be at most ${MAX_TAGS}`, ({ tags = [] }) => tags.length <= MAX_TAGS],
+  ["tags: must have 1 to 100 characters each", ({ tags = [] }) => tags.every((tag) => hasLength(tag, 1, 100))],
   ...(["name", "title", "description"] as const).map(
     (member) => [`${member}: ${WELL_FORMED_TEXT}`, (resource: NewResource) => isWellFormed(resource[member])] as const,
   ),
@@ -201,10 +207,11 @@ export function checkResource(
   limit = MAX_RESOURCE_BYTES,
 ): { readonly uri: string; readonly bytes: Uint8Array } {
   const uri = normalizeUri(resource.uri);
-  if (resource.text === undefined && resource.blob === undefined) throw new UserError("resource body: text or blob");
+  if (resource.text === undefined && resource.blob === undefined)
+    throw new UserError("resource body: must be text or blob");
   const bytes = resource.blob ?? new TextEncoder().encode(resource.text);
   const maxBytes = Math.min(MAX_RESOURCE_BYTES, limit);
-  if (bytes.byteLength > maxBytes) throw new UserError(`resource body: at most ${maxBytes} bytes`);
+  if (bytes.byteLength > maxBytes) throw new UserError(`resource body: must have at most ${maxBytes} bytes`);
   const brokenRule = RESOURCE_RULES.find(([, holds]) => !holds(resource));
   if (brokenRule) throw new UserError(`resource ${brokenRule[0]}`);
   return { uri, bytes };

@@ -221,7 +221,7 @@ function answerQuestion({ options: { answers = {} }, recorder }: TestContext, qu
   }
   const result = toClientResult(question, answer);
   const error = answerError(question as Question, result);
-  if (error !== undefined) throw new TypeError(`the answer to "${name}" does not fit the question: ${error}`);
+  if (error !== undefined) throw new TypeError(`the answer to "${name}" does not match the question: ${error}`);
   return result;
 }
 

@@ -122,7 +122,7 @@ it("a declared tenant whose definition breaks a rule is away alone, and the log 
   const broken = declare({ profiles: { small: { title: "x".repeat(2001) } } });
   const message = { jsonrpc: "2.0", id: 1, method: "ping" };
   expect((await sendTo(mcp, broken, { message, at: bindings })).status).toBe(503);
-  const why = `TypeError: tenant "${broken}": profiles.small: title: at most 2000 characters`;
+  const why = `TypeError: tenant "${broken}": profiles.small: title must have at most 2000 characters`;
   expect(faults).toContain(`Error: tenants("${broken}"): ${why}`);
   expect((await sendTo(mcp, declare(), { message, at: bindings })).status).toBe(200);
 });

@@ -118,10 +118,10 @@ describe("resources", () => {
     const id = await newTenant({ limits: { resources: 2 } });
     expect(await write(id, "a:1")).toBe("a:1");
     expect((await put(id, "a:2")).status).toBe(201);
-    expect(await write(id, "a:3")).toBe("the tenant may have no more resources than 2");
+    expect(await write(id, "a:3")).toBe("the tenant has reached its limit of 2 resources");
     expect(rules(await put(id, "a:3"))).toEqual([
       409,
-      ["limits.resources", "the tenant may have no more resources than 2"],
+      ["limits.resources", "the tenant has reached its limit of 2 resources"],
     ]);
     expect(await write(id, "a:2", "new")).toBe("a:2");
     expect((await put(id, "a:1", "new")).status).toBe(200);
@@ -132,7 +132,7 @@ describe("resources", () => {
 
   it("of 0 keep a tenant from storing anything", async () => {
     const id = await newTenant({ limits: { resources: 0 } });
-    expect(await write(id, "a:1")).toBe("the tenant may have no more resources than 0");
+    expect(await write(id, "a:1")).toBe("the tenant has reached its limit of 0 resources");
   });
 });
 
@@ -140,7 +140,7 @@ describe("resourceBytes", () => {
   it("bounds the size of one, whoever writes it", async () => {
     const id = await newTenant({ limits: { resourceBytes: 4 } });
     expect(await write(id, "a:1", "üü")).toBe("a:1");
-    expect(await write(id, "a:1", "üüx")).toBe("resource body: at most 4 bytes");
+    expect(await write(id, "a:1", "üüx")).toBe("resource body: must have at most 4 bytes");
     expect((await put(id, "a:2", "four")).status).toBe(201);
     expect((await put(id, "a:2", "fives")).status).toBe(413);
   });

@@ -161,9 +161,9 @@ describe("a template that lists", () => {
       },
       "D1 is away",
     ],
-    ["gives no resources", () => ({}) as ListedPage, "returned no { resources: [...] }"],
+    ["gives no resources", () => ({}) as ListedPage, "must return { resources: [...] }"],
     ["gives nothing", () => undefined as never, "undefined"],
-    ["leads to the same page", () => ({ resources: [], nextCursor: "x" }), "nextCursor is another text"],
+    ["leads to the same page", () => ({ resources: [], nextCursor: "x" }), "nextCursor must differ"],
     ["gives a cursor that is too long", () => ({ resources: [], nextCursor: "x".repeat(4097) }), "4096 characters"],
     ["gives a cursor that is no text", () => ({ resources: [], nextCursor: 7 as never }), "nextCursor"],
   ];

@@ -129,6 +129,6 @@ describe("a resource list that returns more than it is asked for", () => {
     if (isFailure(page)) throw new Error(page.message);
     expect(page.items.map(({ uri }) => uri)).toEqual(items("small", 100).map(({ uri }) => uri));
     expect(page.meta).toEqual({ [MISSING_KEY]: [{ source: "big", why: "its resources could not be listed" }] });
-    expect(errors.map(String)).toEqual(["RangeError: big: more than the limit"]);
+    expect(errors.map(String)).toEqual([`RangeError: big: returned ${count} resources, more than the limit of 100`]);
   });
 });

@@ -89,7 +89,7 @@ describe("the page of an endpoint", () => {
       const ctx = createExecutionContext();
       const html = await (await withPages.fetch(request, env as Env, ctx)).text();
       await waitOnExecutionContext(ctx);
-      expect(html).toContain("There is nothing here");
+      expect(html).toContain("This page does not exist");
       expect(html).not.toMatch(/claude mcp add|curl -/);
     }
   });
@@ -195,8 +195,8 @@ describe("a request that no browser sent for a page", () => {
 describe("a page where no endpoint is", () => {
   it.each([
     ["/", "MCP endpoints"],
-    ["/nothing", "There is nothing here"],
-    ["/mcp/pages-open/nobody", "There is nothing here"],
+    ["/nothing", "This page does not exist"],
+    ["/mcp/pages-open/nobody", "This page does not exist"],
   ])("at %s says where endpoints are", async (path, says) => {
     const { status, type, text } = await ask(path);
     expect([status, type]).toEqual([404, "text/html; charset=utf-8"]);

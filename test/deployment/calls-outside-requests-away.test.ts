@@ -41,5 +41,5 @@ it("an author's mistake is thrown as it is", async () => {
   const { id } = await servedTenant();
   const outside = createWorker({ tenants: {} }).tenant(env, id);
   await expect(outside.announce({ updated: ["no uri"] })).rejects.toBeInstanceOf(TypeError);
-  await expect(outside.resources.write({ uri: "nope", name: "b", text: "b" })).rejects.toThrow("a URI starts with");
+  await expect(outside.resources.write({ uri: "nope", name: "b", text: "b" })).rejects.toThrow("a URI must start with");
 });

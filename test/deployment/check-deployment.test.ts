@@ -68,7 +68,7 @@ describe("createWorker", () => {
     [
       "a limit by a near name",
       { limits: { toolCall: 5 } as never },
-      'limits: there is no limit toolCall; did you mean "toolCalls"?',
+      'limits: unknown limit toolCall; did you mean "toolCalls"?',
     ],
     ["settings that are no object", { settings: z.string() }, "settings: must be a schema of an object"],
     ["a default tenant that nobody could make", { defaultTenant: "nope" }, 'defaultTenant: there is no tenant "nope"'],
@@ -90,27 +90,31 @@ describe("createWorker", () => {
     [
       "a mode in capitals",
       { mode: "Open" },
-      'mode is one of open, key, oauth, key+oauth, mixed, not "Open"; did you mean "open"?',
+      'mode must be one of open, key, oauth, key+oauth, mixed, not "Open"; did you mean "open"?',
     ],
-    ["a mode that is none", { mode: null }, "mode is one of open, key, oauth, key+oauth, mixed, not null"],
+    ["a mode that is none", { mode: null }, "mode must be one of open, key, oauth, key+oauth, mixed, not null"],
     ["a title that is no text", { title: 5 }, "title must be a string"],
     ["instructions that are no text", { instructions: {} }, "instructions must be a string"],
     ["a seed that is no function", { seed: [] }, "seed must be a function"],
-    ["a staleness that is no number", { maxStalenessMs: "50" }, "maxStalenessMs is a whole number"],
+    ["a staleness that is no number", { maxStalenessMs: "50" }, "maxStalenessMs must be a whole number"],
     ...["extends", "hostnames", "names", "allowedOrigins", "toString"].map((member): [string, object, string] => [
       `${member}, of the document`,
       { [member]: {} },
-      `${member} is no member of it`,
+      `unknown field ${member}`,
     ]),
-    ["a profile whose name is none", { profiles: { "No Name": {} } }, "profiles.No Name: a name is 1 to 40"],
-    ["a profile with a stray member", { profiles: { p: { mode: "key" } } }, "profiles.p: mode is no member of it"],
+    ["a profile whose name is none", { profiles: { "No Name": {} } }, "profiles.No Name: a name must be 1 to 40"],
+    ["a profile with a stray member", { profiles: { p: { mode: "key" } } }, "profiles.p: unknown field mode"],
     ["a profile's title that is none", { profiles: { p: { title: 5 } } }, "profiles.p: title must be a string"],
     [
       "a profile that allows no list",
       { profiles: { p: { tools: { allow: 5 } } } },
       "profiles.p.tools.allow must be a list of patterns",
     ],
-    ["a profile's stray list", { profiles: { p: { prompts: { only: [] } } } }, "profiles.p.prompts: only is no member"],
+    [
+      "a profile's stray list",
+      { profiles: { p: { prompts: { only: [] } } } },
+      "profiles.p.prompts: unknown field only",
+    ],
     [
       "a profile that renames to what is no name",
       { profiles: { p: { tools: { rename: { a: { name: 5 } } } } } },
@@ -121,17 +125,21 @@ describe("createWorker", () => {
       { profiles: { p: { tools: { deny: ["quoote"] } } } },
       'profiles: there is no tool "quoote"; did you mean "quote"?',
     ],
-    ["a limit that there is none of", { limits: { messages: 5 } }, "limits: there is no limit messages"],
-    ["a limit that is no number", { limits: { toolCalls: "5" } }, "limits: toolCalls is a whole number from 1 to"],
+    ["a limit that there is none of", { limits: { messages: 5 } }, "limits: unknown limit messages"],
+    ["a limit that is no number", { limits: { toolCalls: "5" } }, "limits: toolCalls must be a whole number from 1 to"],
     [
       "a limit that no tenant can say",
       { limits: { addressRefusals: 5 } },
-      "limits: addressRefusals holds before a tenant is",
+      "limits: addressRefusals cannot be set for a tenant",
     ],
-    ["exactness that is neither", { limits: { exact: 1 } }, "limits: exact is true or false"],
+    ["exactness that is neither", { limits: { exact: 1 } }, "limits: exact must be true or false"],
     ["a seed with a URI that is none", { seed: () => [{ uri: "no uri", name: "n", text: "" }] }, "seed: no uri: a URI"],
-    ["a seed without a body", { seed: () => [{ uri: "note:a", name: "n" }] }, "seed: resource body: text or blob"],
-    ["a seed without a name", { seed: () => [{ uri: "note:a", text: "" }] }, "seed: resource name: 1 to"],
+    [
+      "a seed without a body",
+      { seed: () => [{ uri: "note:a", name: "n" }] },
+      "seed: resource body: must be text or blob",
+    ],
+    ["a seed without a name", { seed: () => [{ uri: "note:a", text: "" }] }, "seed: resource name: must have 1 to"],
     [
       "a seed that throws",
       {
@@ -144,18 +152,14 @@ describe("createWorker", () => {
     ["a text in place of a list of tools", { tools: "quote" }, "tools must be a list of patterns"],
     ["a tool in place of its name", { tools: [tool("quote")] }, "tools must be a list of patterns"],
     ["a function that chooses prompts", { prompts: () => true }, "prompts must be a list of patterns"],
-    [
-      "a limit by a near name",
-      { limits: { session: 5 } },
-      'limits: there is no limit session; did you mean "sessions"?',
-    ],
+    ["a limit by a near name", { limits: { session: 5 } }, 'limits: unknown limit session; did you mean "sessions"?'],
     ["limits that are none", { limits: 5 }, "limits must be an object"],
     ["a list of scopes", { scopes: ["read"] }, "scopes must be an object"],
     ["a scope that is a list", { scopes: { read: ["quote"] } }, "scopes.read must be an object"],
     [
       "a scope with a stray member",
       { scopes: { read: { tool: ["quote"] } } },
-      "scopes.read: tool is no member of it, only description, tools, prompts, resources; did you mean",
+      "scopes.read: unknown field tool, expected description, tools, prompts, resources; did you mean",
     ],
     [
       "a scope with a text of tools",
@@ -232,36 +236,40 @@ describe("createWorker", () => {
     [
       "a mode that needs auth and has none",
       { mode: "oauth" },
-      'mode "oauth" needs auth; without it, mode is open or key',
+      'mode "oauth" needs auth; without auth, mode must be open or key',
     ],
-    ["a mode that is none", { mode: "Oauth", auth }, "mode is one of open, key, oauth, key+oauth, mixed"],
-    ["auth that is none", { mode: "oauth", auth: true }, "auth.issuers are objects with issuer"],
-    ["no issuers", { mode: "oauth", auth: { issuers: [] } }, "auth.issuers are objects"],
+    ["a mode that is none", { mode: "Oauth", auth }, "mode must be one of open, key, oauth, key+oauth, mixed"],
+    ["auth that is none", { mode: "oauth", auth: true }, "auth.issuers must be objects with issuer"],
+    ["no issuers", { mode: "oauth", auth: { issuers: [] } }, "auth.issuers must be objects"],
     [
       "an issuer by name alone",
       { mode: "oauth", auth: { issuers: ["https://x.example"] } },
-      "auth.issuers are objects",
+      "auth.issuers must be objects",
     ],
     [
       "scopes that are none",
       { mode: "oauth", auth: { issuers: [{ issuer: "https://x.example.com", scopes: { claim: "scope" } }] } },
-      "auth.issuers are objects",
+      "auth.issuers must be objects",
     ],
     [
       "an issuer that is no URL",
       { mode: "oauth", auth: { issuers: [{ issuer: "login" }] } },
-      "auth.issuers.0.issuer is a URL",
+      "auth.issuers.0.issuer must be a URL",
     ],
-    ["a mode that shows something to everybody", { mode: "mixed", auth }, "auth.anonymous is needed in the mode mixed"],
+    [
+      "a mode that shows something to everybody",
+      { mode: "mixed", auth },
+      "auth.anonymous is required in the mode mixed",
+    ],
     [
       "scopes that nobody defines",
       { mode: "mixed", auth: { ...auth, anonymous: { scopes: ["publik"] } }, scopes: { public: { tools: ["*"] } } },
-      'auth.anonymous.scopes names no scope "publik"; did you mean "public"?',
+      'auth.anonymous.scopes must name a scope of this tenant, not "publik"; did you mean "public"?',
     ],
     [
       "scopes of everybody that are no list",
       { mode: "mixed", auth: { ...auth, anonymous: {} } },
-      "auth.anonymous is { scopes: [...] }",
+      "auth.anonymous must be { scopes: [...] }",
     ],
   ])("refuses a tenant with %s", (_what, definition, says) => {
     expect(() => createWorker({ tenants: { acme: definition }, features: [login()] })).toThrow(
@@ -320,11 +328,11 @@ describe("a missing entry of wrangler.toml", () => {
 describe("createWorker", () => {
   const quote = tool("quote");
   it.each<[what: string, options: object, says: string]>([
-    ["a member that it does not have", { authenticat: () => undefined }, "authenticat is no member of it, only name, "],
+    ["a member that it does not have", { authenticat: () => undefined }, "unknown field authenticat, expected name, "],
     [
       "a hook that there is none of",
       { hooks: { onErrors: () => {} } },
-      "hooks: onErrors is no member of it, only before",
+      "hooks: unknown field onErrors, expected before",
     ],
     ["hooks that are none", { hooks: () => {} }, "hooks must be an object"],
     ["a function that is none", { authenticate: "me" }, "authenticate must be a function"],
@@ -363,18 +371,18 @@ describe("createWorker", () => {
 
 describe("a feature", () => {
   it.each<[what: string, make: () => unknown, says: string]>([
-    ["links() with options", () => links({ ttl: 5 } as never), "links() has no options"],
-    ["admin() with options", () => admin({ path: "/admin" } as never), "admin() has no options"],
-    ["login() with options", () => login({ issuers: [] } as never), "login() has no options"],
+    ["links() with options", () => links({ ttl: 5 } as never), "links() takes no options"],
+    ["admin() with options", () => admin({ path: "/admin" } as never), "admin() takes no options"],
+    ["login() with options", () => login({ issuers: [] } as never), "login() takes no options"],
     [
       "gateway() with an option that it does not have",
       () => gateway({ page: 3 } as never),
-      'gateway: page is no member of it, only serviceBindings, pages, bounds; did you mean "pages"?',
+      'gateway: unknown field page, expected serviceBindings, pages, bounds; did you mean "pages"?',
     ],
     [
       "gateway() with a bound that it does not have",
       () => gateway({ bounds: { host: ["a.example"] } } as never),
-      'gateway: bounds: host is no member of it, only hosts, most; did you mean "hosts"?',
+      'gateway: bounds: unknown field host, expected hosts, most; did you mean "hosts"?',
     ],
     ["gateway() with what is no object", () => gateway(30 as never), "gateway must be an object"],
   ])("refuses %s", (_what, make, says) => {

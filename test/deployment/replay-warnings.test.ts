@@ -5,7 +5,7 @@ import * as z from "zod";
 import { createWorker, defineTool, type Context } from "../../src/tenantry.ts";
 import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
 
-const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+const warn = vi.spyOn(console, "error").mockImplementation(() => {});
 beforeEach(() => {
   warn.mockClear();
 });
@@ -53,7 +53,7 @@ describe("a Worker in development warns", () => {
     expect(result.content).toMatchObject([{ text: "done" }]);
     expect(warn).toHaveBeenCalledTimes(1);
     const [[text = ""] = []] = warn.mock.calls as string[][];
-    expect(text).toContain(`"${name}" did this again after a question was answered: ${what}. `);
+    expect(text).toContain(`"${name}" repeated this after a question was answered: ${what}. `);
     expect(text).toContain("ctx.memo or ctx.once");
     expect(text).toMatch(/\n +at .*replay-warnings\.test\.ts:\d+/);
   });

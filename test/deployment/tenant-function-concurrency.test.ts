@@ -105,7 +105,7 @@ it("a call that never ends delays others for a moment, and its own request for t
   const { asks, statuses } = await burst();
   expect(asks).toBe(2);
   expect(new Set(statuses)).toEqual(new Set([200, 503]));
-  expect(faults).toEqual([`Error: tenants("${id}"): Error: it gave no answer within 10000 ms`]);
+  expect(faults).toEqual([`Error: tenants("${id}"): Error: your function did not answer within 10000 ms`]);
 });
 
 it("if it always hangs, all requests end soon after ten seconds, and it was called once a second", async () => {

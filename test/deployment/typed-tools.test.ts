@@ -122,7 +122,10 @@ describe.each(["2025-11-25", "2026-07-28"])("in %s", (revision) => {
       await ask(tenant, "prompts/get", { name: "plan" }),
     ];
     for (const { error } of said) {
-      expect(error).toMatchObject({ code: -32603, message: expect.stringContaining("configuration does not fit") });
+      expect(error).toMatchObject({
+        code: -32603,
+        message: expect.stringContaining("config or settings do not match"),
+      });
     }
     expect(JSON.stringify(said)).not.toMatch(/gold|rate/);
     const logged = onError.mock.calls.map(([error]) => (error as Error).message);

@@ -63,7 +63,7 @@ describe("a middleware that hangs, in both eras", () => {
       await expect.poll(mine).toEqual([`begins ${id} acme ${name}`, ended]);
       const faults = output()
         .split("\n")
-        .filter((line) => line.includes(id) && line.includes("ms of its own"));
+        .filter((line) => line.includes(id) && line.includes("ms without the time in next()"));
       expect([name, faults]).toEqual([name, [expect.stringMatching(`acme`)]]);
     }
     // It hears of what is refused, too, and changes nothing about that.

@@ -54,7 +54,7 @@ test("a tenant whose object is full is still suspended, audited and deleted by o
   expect(stored).toBeGreaterThan(5);
   expect([refused.status, refused.json["errors"]]).toEqual([
     409,
-    [{ field: "limits.resources", rule: "the storage is full" }],
+    [{ field: "limits.resources", rule: "the tenant's storage is full" }],
   ]);
   const write = { name: "note_write", arguments: { id: "more", title: "t", text: "more" } };
   // That room is filled as well.

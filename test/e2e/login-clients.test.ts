@@ -223,12 +223,12 @@ describe("what a client may not ask is told to the person, and never sent on", (
 test("a document with a pinned copy that cannot be used is refused, and says why", async () => {
   const refused = (pinned: Json) => keyTenant({ pinned }).then(String, String);
   expect(await refused({ "https://app.example.com/client.json": CLIENT_DOCUMENT })).toContain(
-    "client_id is not its URL",
+    "client_id must be the URL",
   );
   expect(await refused({ "https://10.0.0.1/a": { client_id: "https://10.0.0.1/a", ...CLIENT_DOCUMENT } })).toContain(
-    "is named by",
+    "must be named by",
   );
-  expect(await refused({ app: { client_id: "app", ...CLIENT_DOCUMENT } })).toContain("is named by the URL");
+  expect(await refused({ app: { client_id: "app", ...CLIENT_DOCUMENT } })).toContain("must be named by the URL");
 });
 
 describe.each(ERAS)("in era $era", ({ revision }) => {

@@ -61,10 +61,10 @@ describe("the page of grants", () => {
     expect(ended.text).not.toContain("Mine");
     expect(await statusAs(url, mine.access)).toBe(401);
     // Of somebody else: as if there were none.
-    expect((await browser.submit(page, { end: grant("Theirs") })).text).toContain("It had ended before.");
+    expect((await browser.submit(page, { end: grant("Theirs") })).text).toContain("Access had already ended.");
     for (const { access } of [kept, theirs]) expect(await statusAs(url, access)).toBe(200);
     // Twice, by a finger that was too fast.
-    expect((await browser.submit(page, { end: grant("Mine <b>") })).text).toContain("It had ended before.");
+    expect((await browser.submit(page, { end: grant("Mine <b>") })).text).toContain("Access had already ended.");
   });
 
   test("names a tool of an upstream as policy does, and what is allowed and left out stays so", async () => {
@@ -122,7 +122,7 @@ describe("the page of grants", () => {
     ] as const;
     for (const [fields, headers] of sent) {
       const refused = await browser.submit(page, fields, headers);
-      expect([refused.status, refused.text.includes("sent by another page")]).toEqual([403, true]);
+      expect([refused.status, refused.text.includes("sent from another page")]).toEqual([403, true]);
     }
     expect(await statusAs(url, access)).toBe(200);
     // What is refused names nothing that ended, and neither does a link.

@@ -163,7 +163,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     const why = async (client: Promise<Awaited<ReturnType<typeof clientAs>>>, question: Json = {}) =>
       toolText(await client, "call_api", { audience: API, url: "https://unused.example", ...question });
     expect(await why(clientAs(url, key.token))).toMatch(
-      /\(key\): an API key stands for no person: have callers sign in/,
+      /\(key\): an API key does not identify a person: sign in instead/,
     );
     for (const audience of [`${API}/`, API.toUpperCase(), "", undefined, [API]]) {
       expect(await why(clientAs(url, token), { audience })).toContain("(audience)");
@@ -172,10 +172,12 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
       expect(await why(clientAs(url, token), { scopes })).toContain("(scopes)");
     }
     const open = await admin.tenant({ mode: "open" });
-    expect(await why(actingClient(`${origin}/mcp/${open}`, revision))).toContain("(anonymous): nobody signed in");
+    expect(await why(actingClient(`${origin}/mcp/${open}`, revision))).toContain(
+      "(anonymous): the caller is not signed in",
+    );
     const without = await tenantWith(server, undefined);
     const there = await tokenOf(server, { aud: without.url });
-    expect(await why(clientAs(without.url, there))).toContain("(unset): nothing says how");
+    expect(await why(clientAs(without.url, there))).toContain("(unset): `identity` is not set");
   });
 
   test("a refused exchange says that it was, and neither the token nor what the server wrote", async () => {
@@ -186,7 +188,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     const why = (tool = "call_api") => toolText(client, tool, { audience: API, url: "https://unused.example" });
     const body = { error: "invalid_grant", error_description: `not ${token}`, access_token: token };
     server.refuses = { status: 400, body };
-    expect(await why()).toMatch(/^no token for this caller \(refused\): [^.]*`identity`$/);
+    expect(await why()).toMatch(/^no token for this caller \(refused\): [^.]*`identity` in the tenant's document$/);
     server.refuses = { status: 200, body: { access_token: `${token}\n`, token_type: "Bearer" } };
     expect(await why()).toContain("(refused)");
     server.refuses = { status: 200, body: { access_token: token, token_type: "mac" } };
@@ -254,12 +256,12 @@ test("a document that says how in a way that cannot be is refused", async () => 
   const of = (identity: Json) => ruleOf({ ...one, identity });
   expect(await of({ via: "signed" })).toContain("audiences");
   expect(await of({ via: "signed", audiences: [] })).toContain("audiences");
-  expect(await of({ via: "provider", audiences: [API] })).toContain("needs a login by oidc or oauth2");
-  expect(await of({ ...exchange, tokenUrl: "http://10.0.0.1/token" })).toContain("begins with https://");
-  expect(await of({ ...exchange, clientId: undefined })).toContain("is needed for an exchange");
-  expect(await of({ ...exchange, clientSecret: "hunter2" })).toContain("is {{secret:NAME}}");
+  expect(await of({ via: "provider", audiences: [API] })).toContain("needs a login via oidc or oauth2");
+  expect(await of({ ...exchange, tokenUrl: "http://10.0.0.1/token" })).toContain("must begin with https://");
+  expect(await of({ ...exchange, clientId: undefined })).toContain("is required when via is exchange");
+  expect(await of({ ...exchange, clientSecret: "hunter2" })).toContain("must be {{secret:NAME}}");
   const both = await ruleOf({ ...one, identity: SIGNED }, { ...two, identity: SIGNED });
-  expect(both).toContain("is signed for one issuer alone");
+  expect(both).toContain("must be signed for one issuer only");
   expect(await ruleOf({ ...one, identity: SIGNED }, { ...two, identity: exchange })).toMatch(/^identity-/);
 });
 

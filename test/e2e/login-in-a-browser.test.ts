@@ -31,7 +31,7 @@ test.each(["", "/authorize", "/callback", "/consent"])(
     for (const tenant of [secret, "nobody-has-this"]) {
       const { status, text } = onPage(await person().open(`${origin}/login/${tenant}${below}`));
       pages.push([status, textOf(text)]);
-      expect(textOf(text)).toContain("Nobody signs in at this address");
+      expect(textOf(text)).toContain("This address has no sign-in");
     }
     expect(pages[0]).toEqual(pages[1]);
   },
@@ -42,7 +42,7 @@ test("the page of what was allowed says of a wrong tenant what to do, and progra
   const page = onPage(await person().open(url));
   expect([page.status, page.headers.get("www-authenticate")]).toEqual([401, 'Bearer realm="tenantry"']);
   expect(page.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
-  expect(textOf(page.text)).toContain("Compare it with the one that you were given");
+  expect(textOf(page.text)).toContain("Compare the address with the one that you were given");
   expect(await (await fetch(url)).json()).toMatchObject({ error: { message: "Authorization required" } });
   const token = await fetch(`${origin}/login/nobody-has-this/token`, {
     method: "POST",
@@ -60,7 +60,7 @@ test("the endpoint says in a browser that it is for a client", async () => {
     return response.text();
   };
   expect(await answerOf("text/html,*/*;q=0.8")).toContain(
-    "Add the address to a client: it opens a page on which you sign in.",
+    "Add the address to a client, which opens a page to sign in.",
   );
   expect(JSON.parse(await answerOf("text/event-stream"))).toMatchObject({
     error: { message: "Authorization required" },
@@ -75,7 +75,7 @@ test("a person who comes back to a page after the decision is told that it is ov
   expect(isPage(await browser.press(consent, "Allow"))).toBe(false);
   for (const again of [await browser.press(consent, "Allow"), await browser.press(signIn, "Sign in", { key })]) {
     const text = textOf(onPage(again).text);
-    expect(text).toContain("This browser has not begun to sign in here, took too long, or has decided already");
-    expect(text).toContain("connect it once more if it is not connected");
+    expect(text).toContain("This sign-in was not started in this browser, has expired, or is already complete");
+    expect(text).toContain("If it is not connected, connect it again");
   }
 });

@@ -200,7 +200,10 @@ describe.each([
     const { browser, begun, back } = await sentBack(place);
     const answer = back.slice(`${place.issuer}/callback`.length);
     const strange = await new LoginBrowser().go(back);
-    expect([strange.status, strange.text]).toEqual([400, expect.stringContaining("This browser has not begun")]);
+    expect([strange.status, strange.text]).toEqual([
+      400,
+      expect.stringContaining("This sign-in was not started in this browser"),
+    ]);
     expect((await browser.go(`${other.issuer}/callback${answer}`)).status).toBe(400);
     const theirs = await sentBack(other);
     const mixed = new URL(theirs.back);
@@ -288,9 +291,9 @@ test("docs/login-product.md shows the route that these tests ran", async () => {
 test("a document with a secret in it, or without what its way needs, is refused", async () => {
   const ruleOf = (login: Json) => tenantWith(login).then(String, String);
   expect(await ruleOf({ via: "product", productUrl: "https://app.acme.com/x", productSecret: "hunter2" })).toContain(
-    "is {{secret:NAME}}",
+    "must be {{secret:NAME}}",
   );
-  expect(await ruleOf({ via: "oidc", clientId: "c" })).toContain("is needed to sign in by oidc");
+  expect(await ruleOf({ via: "oidc", clientId: "c" })).toContain("is required when via is oidc");
 });
 
 test("the log has no token, code or secret in it", () => {

@@ -137,11 +137,11 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     [{ aud: "URL/" }, "it is for another audience"],
     [{ iss: "https://x.example" }, "it has another issuer"],
     [{ exp: EARLIER }, "it has expired"],
-    [{ exp: undefined }, "it does not say when it ends"],
+    [{ exp: undefined }, "its exp claim is missing"],
     [{ nbf: LATER }, "it is not valid yet"],
-    [{ sub: undefined }, "it names nobody"],
-    [{ sub: "" }, "it names nobody"],
-    [{ cnf: { jkt: "x" } }, "it is bound to a key that no bearer proves"],
+    [{ sub: undefined }, "its sub claim is missing or too long"],
+    [{ sub: "" }, "its sub claim is missing or too long"],
+    [{ cnf: { jkt: "x" } }, "it is bound to a key, which is not supported"],
   ];
 
   test("a token with a claim that is wrong is refused for it", async () => {
@@ -175,7 +175,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     const server = await startAuthorizationServer();
     const { id, url } = await tenantOf(server);
     const logout = await server.token({ aud: url }, { header: { typ: "logout+jwt" } });
-    expectChallenge(await listAs(url, revision, logout), `/mcp/${id}`, "it is no access token");
+    expectChallenge(await listAs(url, revision, logout), `/mcp/${id}`, "it is not an access token");
     const [header, , signature] = (await server.token({ aud: url })).split(".");
     const [, payload] = (await server.token({ aud: url, sub: "bob" })).split(".");
     const changed = [header, payload, signature].join(".");
@@ -201,7 +201,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
       id: `oauth ${two.issuer} alice`,
     });
     const forged = await two.token({ aud: url, iss: one.issuer });
-    expectChallenge(await listAs(url, revision, forged), `/mcp/${id}`, "no key of its issuer signed it");
+    expectChallenge(await listAs(url, revision, forged), `/mcp/${id}`, "its signature matches no key of its issuer");
   });
 
   test("a mode takes keys, tokens, or both, as it says", async () => {
@@ -210,7 +210,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     const key = await admin.key(id);
     const token = await server.token({ aud: url });
     const auth = { issuers: [{ issuer: server.issuer }] };
-    expectChallenge(await listAs(url, revision, key.token), `/mcp/${id}`, "this tenant takes no keys");
+    expectChallenge(await listAs(url, revision, key.token), `/mcp/${id}`, "this tenant does not accept API keys");
     await admin.apply(id, { mode: "key+oauth", auth });
     for (const credential of [key.token, token]) expect((await listAs(url, revision, credential)).status).toBe(200);
     expectChallenge(await listAs(url, revision), `/mcp/${id}`);
@@ -345,13 +345,13 @@ test("metadata of another issuer's name is not taken", async () => {
 test("a document whose issuers cannot be read, are there twice or name no scope is refused", async () => {
   const ruleOf = async (document: Json) => admin.tenant({ mode: "oauth", ...document }).then(String, String);
   const issuers = (...all: Json[]) => ({ auth: { issuers: all } });
-  expect(await ruleOf({})).toContain("is needed in the mode oauth");
-  expect(await ruleOf(issuers({ issuer: "https://10.0.0.1" }))).toContain("leads to the public internet");
-  expect(await ruleOf(issuers({ issuer: "http://login.example.com" }))).toContain("begins with https://");
+  expect(await ruleOf({})).toContain("is required in the mode oauth");
+  expect(await ruleOf(issuers({ issuer: "https://10.0.0.1" }))).toContain("lead to the public internet");
+  expect(await ruleOf(issuers({ issuer: "http://login.example.com" }))).toContain("must begin with https://");
   expect(await ruleOf(issuers({ issuer: "https://Login.example.com" }))).toContain(
-    "is written https://login.example.com/",
+    "must be written https://login.example.com/",
   );
-  expect(await ruleOf(issuers({ issuer: "https://login.example.com/?x" }))).toContain("has no query");
+  expect(await ruleOf(issuers({ issuer: "https://login.example.com/?x" }))).toContain("must not have a query");
   const one = { issuer: "https://login.example.com" };
   expect(await ruleOf(issuers(one, one))).toMatch(/issuers must differ/);
   const scopes = { claim: "groups", values: { a: ["writr"] } };

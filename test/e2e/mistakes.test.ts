@@ -95,7 +95,7 @@ describe("a deployment", () => {
   test("without a class says so in its log at the first request, and to clients that it is not complete", async () => {
     const worker = await started("production", { missingBindings: ["HubObject"] });
     const { message } = await answered(worker.origin, "2025-11-25", 1);
-    expect(message.error?.message).toContain("this deployment is not complete");
+    expect(message.error?.message).toContain("this deployment is incomplete");
     await expect.poll(() => worker.log()).toContain("does not list HubObject");
   });
 

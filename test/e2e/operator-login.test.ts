@@ -63,7 +63,7 @@ test("a person without a role is told why, and nothing is kept", async () => {
   issuer.lives = 3600;
   const { exit, stderr } = await cli.execute(["login", "--browser", "--yes"]);
   expect(exit).toBe(4);
-  expect(stderr).toContain("no value of its claim groups has a role here");
+  expect(stderr).toContain("its claim groups has no value with a role in OPERATORS");
   await expect(stat(join(cli.folder, ".config/tenantry/config.json"))).rejects.toThrow("ENOENT");
 });
 

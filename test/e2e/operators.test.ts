@@ -85,19 +85,27 @@ describe("a token is refused, with the reason, that", () => {
     { what: "has another issuer", more: { iss: "https://login.example.com" }, why: "it has another issuer" },
     { what: "has expired", more: { exp: NOW - 120, iat: NOW - 240 }, why: "it has expired" },
     { what: "is not valid yet", more: { nbf: NOW + 600 }, why: "it is not valid yet" },
-    { what: "has no end", more: { exp: undefined }, why: "it does not say when it ends" },
-    { what: "names nobody", more: { sub: undefined }, why: "it names nobody" },
-    { what: "lives for longer than a day", more: { exp: NOW + 86_520 }, why: "it lives longer than a day" },
+    { what: "has no end", more: { exp: undefined }, why: "its exp claim is missing" },
+    { what: "names nobody", more: { sub: undefined }, why: "its sub claim is missing or too long" },
+    { what: "lives for longer than a day", more: { exp: NOW + 86_520 }, why: "its lifetime is longer than a day" },
     {
       what: "is said to be made later, so as to look short",
       more: { iat: NOW + 86_400, exp: NOW + 90_000 },
-      why: "it lives longer than a day",
+      why: "its lifetime is longer than a day",
     },
-    { what: "was made long ago", more: { iat: NOW - 86_400 }, why: "it lives longer than a day" },
-    { what: "is bound to a key", more: { cnf: { jkt: "x" } }, why: "it is bound to a key that no bearer proves" },
-    { what: "has no role", roles: ["unknown"], why: "no value of its claim realm_access.roles has a role here" },
-    { what: "has none at all", roles: [], why: "no value of its claim realm_access.roles has a role here" },
-    { what: "has a member of objects for a role", roles: ["constructor"], why: "no value of its claim" },
+    { what: "was made long ago", more: { iat: NOW - 86_400 }, why: "its lifetime is longer than a day" },
+    { what: "is bound to a key", more: { cnf: { jkt: "x" } }, why: "it is bound to a key, which is not supported" },
+    {
+      what: "has no role",
+      roles: ["unknown"],
+      why: "its claim realm_access.roles has no value with a role in OPERATORS",
+    },
+    { what: "has none at all", roles: [], why: "its claim realm_access.roles has no value with a role in OPERATORS" },
+    {
+      what: "has a member of objects for a role",
+      roles: ["constructor"],
+      why: "its claim realm_access.roles has no value",
+    },
   ];
 
   async function expectRefused(token: string, why: string): Promise<void> {
@@ -123,7 +131,7 @@ describe("a token is refused, with the reason, that", () => {
   test("another server signed, or that was changed", async () => {
     const stranger = await startAuthorizationServer();
     const forged = await stranger.token({ ...claimsOf(["owners"]), iss: server.issuer });
-    await expectRefused(forged, "no key of its issuer signed it");
+    await expectRefused(forged, "its signature matches no key of its issuer");
     const [header, payload] = (await tokenOf(["owners"])).split(".");
     const [, , signature] = (await tokenOf(["audit"])).split(".");
     await expectRefused([header, payload, signature].join("."), "it cannot be verified");
@@ -131,7 +139,7 @@ describe("a token is refused, with the reason, that", () => {
 
   test("is another kind of token", async () => {
     const logout = await server.token(claimsOf(["owners"]), { header: { typ: "logout+jwt" } });
-    await expectRefused(logout, "it is no access token");
+    await expectRefused(logout, "it is not an access token");
   });
 });
 

@@ -175,10 +175,10 @@ test("nothing that the caller sent goes out", async () => {
 test.each([
   ["lab_circle", false],
   ["lab_kept_circle", true],
-])("a circle of tools ends by itself: %s", async (tool, session) => {
+])("a loop of tools ends by itself: %s", async (tool, session) => {
   const url = `${worker.origin}/mcp/lab`;
   const text = await textOfTool(tool, { tool, url, session });
-  expect(text).toContain("looks like a circle of tools");
+  expect(text).toContain("looks like a loop of tools");
   // Each Worker has what the next one answered within its own answer.
   expect(text.match(/\b200 /g)).toHaveLength(8);
 });

@@ -49,7 +49,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
       const refused = await listAs(url, revision, token);
       expect([refused.status, refused.headers["www-authenticate"]]).toEqual([
         401,
-        expect.stringContaining("it has ended"),
+        expect.stringContaining("it has expired or was revoked"),
       ]);
     }
     expect(await errorOf(refresh(login, next.refresh_token))).toBe("invalid_grant");
@@ -68,7 +68,7 @@ test("a code is good once, and bringing it again ends what came of it", async ()
   const { access_token: token } = await redeem(login, location);
   expect(await listed(url, token)).toEqual([200, undefined]);
   expect(await errorOf(redeem(login, location))).toBe("invalid_grant");
-  expect(await listed(url, token)).toEqual([401, "it has ended"]);
+  expect(await listed(url, token)).toEqual([401, "it has expired or was revoked"]);
 });
 
 test("a code with another verifier, for another redirect, or of another client is refused", async () => {
@@ -97,7 +97,7 @@ test("nothing of one tenant is worth anything at another", async () => {
   const asOther = { ...login, server: { ...login.server, token_endpoint: other.server.token_endpoint ?? "" } };
   expect(await errorOf(redeem(asOther, location))).toBe("invalid_client");
   const tokens = await redeem(login, location);
-  expect(await listed(two.url, tokens.access_token)).toEqual([401, "it has ended"]);
+  expect(await listed(two.url, tokens.access_token)).toEqual([401, "it has expired or was revoked"]);
   expect(await errorOf(refresh({ ...other, server: other.server }, tokens.refresh_token))).toBe("invalid_grant");
   expect(await listed(one.url, tokens.access_token)).toEqual([200, undefined]);
 });

@@ -44,7 +44,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     for (const reply of await Promise.all(replies)) {
       const { message } = expectRefusal(reply, revision, { status: 403, code });
       expect([message, reply.headers["www-authenticate"]]).toEqual([
-        "Use https: http shows a credential to others",
+        "Use https: http exposes credentials to others",
         undefined,
       ]);
     }

@@ -39,7 +39,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
 });
 
 test.each([
-  ["silent", "it gave no answer within 10000 ms"],
+  ["silent", "your function did not answer within 10000 ms"],
   ["throws", "no database"],
   ["nonsense", "TypeError"],
 ])("a function that is %s is an outage in both eras, and the log names the tenant and says why", async (how, why) => {

@@ -120,7 +120,7 @@ describe("audio for a model", () => {
     const { put, said, waited } = await ask("2024-11-05", "sampling/createMessage", params);
     expect({ put, said, waited }).toEqual({
       put: [],
-      said: "the client's revision 2024-11-05 knows no audio",
+      said: "the client's revision 2024-11-05 does not support audio",
       waited: 0,
     });
   });

@@ -41,7 +41,9 @@ describe("secret", () => {
   );
 
   it("does not say which variable it looked for", async () => {
-    await expect(of("acme").secret("missing")).rejects.toThrow(/^no secret "missing" is set for this tenant$/);
+    await expect(of("acme").secret("missing")).rejects.toThrow(
+      /^no secret "MISSING" is set for this tenant: npx tenantry secret set acme MISSING$/,
+    );
   });
 });
 
@@ -237,7 +239,7 @@ describe("log", () => {
   it("refuses a level that does not exist", () => {
     expect(() => {
       contextOf().ctx.log("loud" as LogLevel, "x");
-    }).toThrow("ctx.log: loud is no level, only debug, info, notice, warning");
+    }).toThrow("ctx.log: level must be one of debug, info, notice, warning, ");
   });
 });
 

@@ -190,7 +190,7 @@ describe("a client that cannot be asked", () => {
   it("gets an error in era 2025 if the request can carry no question", async () => {
     const silent = new StreamElicitor({ revision: LATEST_2025, capabilities: EVERYTHING }, undefined);
     expect(silent.can("elicitation")).toBe(false);
-    await expect(silent.ask({ who: askName })).rejects.toThrow("can take no question to its client");
+    await expect(silent.ask({ who: askName })).rejects.toThrow("has no session and stream");
     expect(await silent.memo("m", () => ({ at: new Date(0) }))).toEqual({ at: "1970-01-01T00:00:00.000Z" });
   });
 });
@@ -281,7 +281,7 @@ describe("once", () => {
     const { progress } = await round(pay([]), { idempotency });
     const broken = (elicitor: ReplayElicitor) => elicitor.once("pay", () => Promise.reject(new Error("half way")));
     await expect(round(broken, { before: progress, idempotency })).rejects.toThrow("half way");
-    await expect(round(pay([]), { before: progress, idempotency })).rejects.toThrow("whether it was done is not known");
+    await expect(round(pay([]), { before: progress, idempotency })).rejects.toThrow("its outcome is unknown");
   });
 
   it("is its own for each name and each call", async () => {

@@ -219,20 +219,28 @@ const REFERRING: readonly [what: string, schema: object, rule: string][] = [
   ["to a text", { properties: { a: { title: "t", $ref: "#/properties/a/title" } } }, "properties.a: $ref"],
   ["to a list", { required: ["a"], properties: { a: { $ref: "#/required" } } }, "leads nowhere"],
   ["to the members of an object", { properties: { a: { $ref: "#/properties" } } }, "leads nowhere"],
-  ["to itself", { properties: { a: { $ref: "#/properties/a" } } }, "properties.a: its references come to no end"],
-  ["to the whole, for the whole", { $ref: "#" }, "its references come to no end"],
-  ["in a circle", { $defs: { a: { $ref: "#/$defs/b" }, b: { $ref: "#/$defs/a" } } }, "$defs.a: its references come"],
+  [
+    "to itself",
+    { properties: { a: { $ref: "#/properties/a" } } },
+    "properties.a: its references are circular or too many",
+  ],
+  ["to the whole, for the whole", { $ref: "#" }, "its references are circular or too many"],
+  [
+    "in a circle",
+    { $defs: { a: { $ref: "#/$defs/b" }, b: { $ref: "#/$defs/a" } } },
+    "$defs.a: its references are circular",
+  ],
   ["in a circle through allOf", { $defs: { a: { allOf: [{}, { $ref: "#/$defs/a" }] } } }, "$defs.a: its references"],
-  ["in a circle through not", { $defs: { a: { not: { $ref: "#/$defs/a" } } } }, "come to no end"],
-  ["in a circle through else", { $defs: { a: { if: true, else: { $ref: "#/$defs/a" } } } }, "come to no end"],
-  ["in a circle through dependentSchemas", { dependentSchemas: { a: { $ref: "#" } } }, "come to no end"],
+  ["in a circle through not", { $defs: { a: { not: { $ref: "#/$defs/a" } } } }, "are circular or too many"],
+  ["in a circle through else", { $defs: { a: { if: true, else: { $ref: "#/$defs/a" } } } }, "are circular or too many"],
+  ["in a circle through dependentSchemas", { dependentSchemas: { a: { $ref: "#" } } }, "are circular or too many"],
   ["past two schemas with one $id", { properties: { a: { $id: "x:y" }, b: { $id: "x:y" } } }, "Duplicate schema URI"],
   ["past an $id that is none", { properties: { a: { $id: "http://[" } } }, "properties.a.$id: must be a URI"],
   ["past an anchor that is none", { properties: { a: { $anchor: "a b" } } }, "properties.a.$anchor: must be a name"],
   [
     "past two anchors of one name",
     { properties: { a: { $anchor: "x" }, b: { $anchor: "x" } } },
-    "properties.a: $anchor x is there twice",
+    "properties.a: $anchor x must not occur twice",
   ],
 ];
 
@@ -243,7 +251,7 @@ it.each(REFERRING)("a schema is refused that refers %s", (_what, schema, rule) =
 it("a schema is refused that applies itself to one value more often than anybody could wait for", () => {
   const twice = (at: number) => ({ allOf: [{ $ref: `#/$defs/a${at + 1}` }, { $ref: `#/$defs/a${at + 1}` }] });
   const $defs = Object.fromEntries(Array.from({ length: 40 }, (_none, at) => [`a${at}`, at < 39 ? twice(at) : {}]));
-  expect(() => compileJsonSchema({ $defs })).toThrow("$defs.a0: its references come to no end");
+  expect(() => compileJsonSchema({ $defs })).toThrow("$defs.a0: its references are circular or too many");
 });
 
 it.each<[what: string, schema: object, rule: string]>([
@@ -254,7 +262,7 @@ it.each<[what: string, schema: object, rule: string]>([
     "properties.a.pattern: must be a regular expression with",
   ],
   ["a pattern of names", { patternProperties: { "[": {} } }, "properties.a.patternProperties: must be a regular"],
-  ["a number that JSON has not", { minimum: Number.NaN }, "properties.a.minimum: must be a number, and is null"],
+  ["a number that JSON has not", { minimum: Number.NaN }, "properties.a.minimum: must be a number, not null"],
   ["a format of every object", { format: "__proto__" }, "properties.a.format: must be a format"],
   ["another format of every object", { format: "toString" }, "properties.a.format: must be a format"],
   ["a default", { default: { n: 5n } }, "properties.a.default.n: cannot be written as JSON"],

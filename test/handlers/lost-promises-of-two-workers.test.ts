@@ -18,6 +18,6 @@ test("a promise that is rejected outside of calls reaches the hook of each Worke
   hearLostPromises((error) => void notifications.push(`one: ${(error as Error).message}`));
   hearLostPromises((error) => void notifications.push(`two: ${(error as Error).message}`));
   for (const listener of listeners) listener({ reason: new Error("gone") });
-  const said = "nobody waited for a promise that was rejected: Error: gone";
+  const said = "a promise was rejected and not awaited: Error: gone";
   expect(notifications).toEqual([`one: ${said}`, `two: ${said}`]);
 });

@@ -39,7 +39,7 @@ describe("an input schema", () => {
     ],
     ["names of types", { kg: "number", to: "string" }, /^tool "t": input: has no keyword of JSON Schema: write \{/],
     ["zod 3", z3.object({ a: z3.string() }), /^tool "t": input: this is zod 3.*import zod 4/],
-    ["valibot", v.object({ a: v.string() }), /^tool "t": input: valibot has no way/],
+    ["valibot", v.object({ a: v.string() }), /^tool "t": input: valibot cannot write/],
     [
       "a header on a number",
       object({ n: { type: "number", "x-mcp-header": "N" } }),
@@ -87,13 +87,13 @@ describe("an input schema", () => {
       object({ a: { $ref: "#none" } }),
       /^tool "t": input\.properties\.a: \$ref #none leads/,
     ],
-    ["a circle", { type: "object", $ref: "#" }, /^tool "t": input: its references come to no end/],
+    ["a circle", { type: "object", $ref: "#" }, /^tool "t": input: its references are circular or too many/],
     [
       "a default that is no JSON",
       object({ a: { default: 5n } }),
       /^tool "t": input\.properties\.a\.default: cannot be/,
     ],
-    ["no schema at all", "object", /^tool "t": input: must be a schema of zod or JSON Schema, it is a string/],
+    ["no schema at all", "object", /^tool "t": input: must be a schema of zod or JSON Schema, not a string/],
     [
       "what says itself that it is no JSON",
       object(
@@ -194,19 +194,19 @@ describe.each<[what: string, define: (about: object) => unknown]>([
     [{ description: 1n }, "description must be a string"],
     [{ description: { a: 1 } }, "description must be a string"],
     [{ title: 5 }, "title must be a string"],
-    [{ visibile: () => false }, "visibile is no member of it, only name, "],
-    [{ inputSchema: {}, parameters: {} }, "inputSchema is no member of it, only name, "],
+    [{ visibile: () => false }, "unknown field visibile, expected name, "],
+    [{ inputSchema: {}, parameters: {} }, "unknown field inputSchema, expected name, "],
     [{ visible: true }, "visible must be a function"],
     [{ around: [] }, "around must be a function"],
     [{ annotations: ["a"] }, "annotations must be an object"],
-    [{ annotations: { readonlyHint: true } }, "annotations: readonlyHint is no member of it, only title, "],
-    [{ annotations: { readOnly: true } }, "annotations: readOnly is no member of it, only title, readOnlyHint, "],
+    [{ annotations: { readonlyHint: true } }, "annotations: unknown field readonlyHint, expected title, "],
+    [{ annotations: { readOnly: true } }, "annotations: unknown field readOnly, expected title, readOnlyHint, "],
     [{ annotations: { readOnlyHint: "yes" } }, "annotations: readOnlyHint must be a boolean"],
     [{ annotations: { priority: "1" } }, "annotations: priority must be a number"],
     [{ annotations: { audience: "user" } }, "annotations: audience must be a list"],
     [{ icons: { src: "a:b" } }, "icons must be a list"],
     [{ icons: ["a:b"] }, "icons.0 must be an object"],
-    [{ icons: [{ url: "a:b" }] }, "icons.0: url is no member of it, only src, mimeType, sizes, theme"],
+    [{ icons: [{ url: "a:b" }] }, "icons.0: unknown field url, expected src, mimeType, sizes, theme"],
     [{ icons: [{ src: "a:b" }, { mimeType: "image/png" }] }, "icons.1: src must be a string"],
   ])("is refused with %o", (about, says) => {
     expect(() => define(about)).toThrow(`${what}: ${says}`);
@@ -222,12 +222,12 @@ describe.each<[what: string, define: (about: object) => unknown]>([
 
 it("unknown options are refused by name", () => {
   const t = (more: object) => () => defineTool({ name: "t", handler: () => "", ...more });
-  expect(t({ titel: "T" })).toThrow(/titel is no member of it, only .*; did you mean "title"\?$/);
-  expect(t({ inputSchema: {} })).toThrow(/inputSchema is no member of it, only .*; did you mean "input"\?$/);
-  expect(t({ outputSchema: {} })).toThrow(/outputSchema is no member of it, only .*; did you mean "output"\?$/);
-  expect(t({ annotations: { readOnly: true } })).toThrow(/readOnly is no member.*; did you mean "readOnlyHint"\?$/);
+  expect(t({ titel: "T" })).toThrow(/unknown field titel, expected .*; did you mean "title"\?$/);
+  expect(t({ inputSchema: {} })).toThrow(/unknown field inputSchema, expected .*; did you mean "input"\?$/);
+  expect(t({ outputSchema: {} })).toThrow(/unknown field outputSchema, expected .*; did you mean "output"\?$/);
+  expect(t({ annotations: { readOnly: true } })).toThrow(/unknown field readOnly.*; did you mean "readOnlyHint"\?$/);
   expect(t({ resumable: { closeAfter: 5 } })).toThrow(
-    'tool "t": resumable: closeAfter is no member of it, only closeAfterMs, retryMs',
+    'tool "t": resumable: unknown field closeAfter, expected closeAfterMs, retryMs',
   );
   expect(t({ resumable: { retryMs: "5" } })).toThrow('tool "t": resumable: retryMs must be a number');
   expect(t({ resumable: "yes" })).toThrow('tool "t": resumable must be an object');
@@ -239,10 +239,10 @@ it("unknown options are refused by name", () => {
   expect(() => defineResource({ uri: "a:b", name: "n", text: "", cache: 5 } as never)).toThrow(
     "cache must be an object",
   );
-  expect(() => defineTemplate({ uriTemplate: "a:b", name: "n" })).toThrow('template "a:b": has no variable');
+  expect(() => defineTemplate({ uriTemplate: "a:b", name: "n" })).toThrow('template "a:b": must have a variable');
   const complete = { ib: () => [] } as never;
   expect(() => defineTemplate({ uriTemplate: "a:{id}", name: "n", complete })).toThrow(
-    'template "a:{id}": complete: ib is no member of it, only id; did you mean "id"?',
+    'template "a:{id}": complete: unknown field ib, expected id; did you mean "id"?',
   );
   expect(() => defineTemplate({ uriTemplate: "a:{id}", name: "n", complete: { id: ["a"] } as never })).toThrow(
     "complete: id must be a function",
@@ -256,11 +256,11 @@ it("a missing member is refused by name", () => {
     expect(() => define()).toThrow("name must be a string");
   }
   expect(() => defineTool("t" as never)).toThrow("must be an object");
-  expect(() => defineTool({ name: "t" } as never)).toThrow('tool "t": handler must be a function, it is undefined');
+  expect(() => defineTool({ name: "t" } as never)).toThrow('tool "t": handler must be a function, not undefined');
   expect(() => defineTool({ handler: () => "" } as never)).toThrow('tool "undefined": name must be a string');
   expect(() => definePrompt({ name: "p" } as never)).toThrow('prompt "p": handler must be a function');
   expect(() => definePrompt({ name: "p", handler: "x" } as never)).toThrow(
-    'prompt "p": handler must be a function, it is a string',
+    'prompt "p": handler must be a function, not a string',
   );
   expect(() => defineResource({ uri: "a:b", text: "" } as never)).toThrow('resource "a:b": name must be a string');
   expect(() => defineResource({ uri: "a:b", name: "n", read: 5 } as never)).toThrow(
@@ -269,11 +269,11 @@ it("a missing member is refused by name", () => {
   expect(() => defineTemplate({ uriTemplate: "a:{b}" } as never)).toThrow('template "a:{b}": name must be a string');
   expect(() => defineResource({ name: "n", text: "" } as never)).toThrow("uri must be a string");
   expect(() => defineTemplate({ name: "n", uri: "a:{b}" } as never)).toThrow(
-    "uri is no member of it, only name, uriTemplate",
+    "unknown field uri, expected name, uriTemplate",
   );
   const typed = { name: "p", handler: () => "", arguments: { a: { require: true } } } as never;
   expect(() => definePrompt(typed)).toThrow(
-    "arguments.a: require is no member of it, only title, description, required",
+    "arguments.a: unknown field require, expected title, description, required",
   );
   const listed = { name: "p", handler: () => "", arguments: [{ name: "a" }] } as never;
   expect(() => definePrompt(listed)).toThrow("arguments must be an object by name");

@@ -4,7 +4,7 @@ import { definePrompt } from "../../src/handlers/prompt.ts";
 const handler = () => "text";
 
 it.each(["", "x".repeat(129)])("a prompt is refused with the name %j", (name) => {
-  expect(() => definePrompt({ name, handler })).toThrow(`prompt "${name}": a name has 1 to 128 characters`);
+  expect(() => definePrompt({ name, handler })).toThrow(`prompt "${name}": a name must have 1 to 128 characters`);
 });
 
 it("a prompt takes a name of any characters", () => {

@@ -16,7 +16,7 @@ describe.each(forms)("%s", (_form, bytes) => {
   });
 
   it("is refused where it has more", async () => {
-    await expect(readBytes(bytes(), 2, never)).rejects.toThrow(new RangeError("it has more than 2 bytes"));
+    await expect(readBytes(bytes(), 2, never)).rejects.toThrow(new RangeError("the body must have at most 2 bytes"));
   });
 });
 

@@ -74,7 +74,9 @@ describe("a state", () => {
     ["another profile", {}, { profile: "team" }],
     ["another principal", {}, { principal: "key:1" }],
   ])("is refused with %s", async (_what, about, by) => {
-    expect(await continued(await sealed(), about, by)).toEqual(refusal("belongs to another request"));
+    expect(await continued(await sealed(), about, by)).toEqual(
+      refusal("belongs to another request; send the request again without it"),
+    );
   });
 
   it.each<[string, (state: string) => unknown]>([
@@ -85,14 +87,16 @@ describe("a state", () => {
     ["cut off", (state) => state.slice(0, -4)],
     ["endless", (state) => state + "A".repeat(70_000)],
   ])("is refused when it is %s", async (_what, change) => {
-    expect(await continued(change(await sealed()))).toEqual(refusal("is not one of ours"));
+    expect(await continued(change(await sealed()))).toEqual(refusal("is invalid; send the request again without it"));
   });
 
   it("is refused under another tenant's keys, and without keys", async () => {
     const state = await sealed();
-    expect(await continued(state, {}, { ring: [key("k")] })).toEqual(refusal("is not one of ours"));
+    expect(await continued(state, {}, { ring: [key("k")] })).toEqual(
+      refusal("is invalid; send the request again without it"),
+    );
     expect(await continued(state, {}, { ring: [key("new"), ...binding.ring] })).toEqual(progress);
-    expect(await continued(state, {}, { ring: [] })).toEqual(refusal("is not one of ours"));
+    expect(await continued(state, {}, { ring: [] })).toEqual(refusal("is invalid; send the request again without it"));
   });
 
   it("ends after its lifetime", async () => {
@@ -106,7 +110,7 @@ describe("a state", () => {
   it("is not made for more rounds than a call may have", async () => {
     expect(typeof (await sealed({ round: 20 }))).toBe("string");
     expect(await sealReplayState(binding, call, { ...progress, round: 21 })).toEqual({
-      broken: "a call asks in at most 20 rounds",
+      broken: "a call must ask in at most 20 rounds",
     });
   });
 

@@ -138,6 +138,6 @@ it.each([[7], [undefined], [null], [["a", "b"]]])(
     const notifications: unknown[] = [];
     const hooks = { onError: (error: unknown) => notifications.push(error) };
     await read(() => given as never, { hooks });
-    expect(notifications.map(String)).toEqual(["TypeError: it is neither text, bytes, { text } nor { blob }"]);
+    expect(notifications.map(String)).toEqual(["TypeError: read must return text, bytes, { text } or { blob }"]);
   },
 );

@@ -5,10 +5,10 @@ import { defineResource, defineTemplate } from "../../src/handlers/resource.ts";
 
 describe("defineResource", () => {
   it.each([
-    ["no-scheme", "a URI starts with a scheme"],
-    ["note:a b", "a URI has no spaces"],
+    ["no-scheme", "a URI must start with a scheme"],
+    ["note:a b", "a URI must not contain spaces"],
     ["note:%zz", "two-digit escape"],
-    ["note:/../x", "no . or .. segments"],
+    ["note:/../x", "must not have . or .. segments"],
     ["note:", "more than a scheme"],
   ])("refuses the URI %j by its rule", (uri, rule) => {
     expect(() => defineResource({ uri, name: "n", text: "" })).toThrow(`resource "${uri}": `);

@@ -70,12 +70,12 @@ describe("toolResult", () => {
   });
 
   const broken: [string, unknown, string][] = [
-    ["nothing", undefined, "neither text, content nor an object"],
-    ["a class that writes itself as a text", new Date(0), "neither text, content nor an object"],
-    ["a result that only says that it failed", { isError: true }, "neither text, content nor an object"],
-    ["a number", 7, "neither text"],
-    ["null", null, "neither text"],
-    ["an unknown block", { type: "video" }, "no content block has the type video"],
+    ["nothing", undefined, "must return a text, content or an object"],
+    ["a class that writes itself as a text", new Date(0), "must return a text, content or an object"],
+    ["a result that only says that it failed", { isError: true }, "must return a text, content or an object"],
+    ["a number", 7, "handler must return a text"],
+    ["null", null, "handler must return a text"],
+    ["an unknown block", { type: "video" }, "unknown type of content block: video"],
     ["a block named like an inherited member", { type: "constructor" }, "constructor"],
     ["a text block without text", [{ type: "text" }], "a text block needs text"],
     ["an image without its type", [{ type: "image", data: "AA==" }], "an? image block needs mimeType"],
@@ -85,9 +85,9 @@ describe("toolResult", () => {
       [{ type: "resource", resource: { uri: "note:a" } }],
       "resource.text or resource.blob",
     ],
-    ["a list with a hole", [text("a"), null], "a content block is an object with a type"],
+    ["a list with a hole", [text("a"), null], "a content block must be an object with a type"],
     ["rows of a database", [{ id: 1 }], "an object with a type: write . items"],
-    ["content that is no content", { content: 7 }, "a content block is an object with a type"],
+    ["content that is no content", { content: 7 }, "a content block must be an object with a type"],
   ];
   it.each(broken)("refuses %s", async (_what, returned, why) => {
     expect(await toolResult(returned, undefined)).toEqual({ broken: expect.stringMatching(why) });
@@ -106,7 +106,7 @@ describe("toolResult", () => {
         broken: "structuredContent: n: expected number, received string",
       });
       expect(await toolResult("text only", output)).toEqual({
-        broken: "it has an output schema and returned no structuredContent",
+        broken: "handler must return structuredContent, because output is set",
       });
     });
 
@@ -162,10 +162,10 @@ describe("promptResult", () => {
   });
 
   it.each<[string, unknown, string]>([
-    ["nothing", undefined, "it returned no messages"],
-    ["a result without messages", { description: "x" }, "it returned no messages"],
+    ["nothing", undefined, "handler must return messages"],
+    ["a result without messages", { description: "x" }, "handler must return messages"],
     ["a message by the system", [{ ...message, role: "system" }], "role user or assistant"],
-    ["a message of plain text", [{ role: "user", content: "hi" }], "a content block is an object with a type"],
+    ["a message of plain text", [{ role: "user", content: "hi" }], "a content block must be an object with a type"],
     ["a hole", [null], "role user or assistant"],
   ])("refuses %s", (_what, returned, why) => {
     expect(promptResult(returned as PromptReturn, "about")).toEqual({ broken: expect.stringContaining(why) });

@@ -174,7 +174,7 @@ describe("a call that asks", () => {
     expect(results).toContainEqual({ content: [{ type: "text", text: "receipt 1" }] });
     expect(results).toContainEqual({
       ...errorText(""),
-      content: [{ type: "text", text: expect.stringContaining("not known") }],
+      content: [{ type: "text", text: expect.stringContaining("outcome is unknown") }],
     });
     expect(textOf(await step(work, params))).toEqual({ content: [{ type: "text", text: "receipt 1" }] });
     expect(done).toEqual(["paid"]);
@@ -221,7 +221,7 @@ describe("a call that asks", () => {
     });
     expect(outcome).toMatchObject({
       error: "missingCapability",
-      message: expect.stringContaining("can take no question to its client"),
+      message: expect.stringContaining("has no session and stream"),
     });
   });
 });

@@ -106,7 +106,7 @@ describe("a question", () => {
   it("fails when no answer fits, after three of them", async () => {
     const call = new StoredCall();
     const elicitor = elicitorOf(call.run(results(unfit, unfit, unfit, ada)));
-    await expect(elicitor.ask({ who: askName })).rejects.toThrow('answer to "who" does not fit the question: ');
+    await expect(elicitor.ask({ who: askName })).rejects.toThrow('answer to "who" does not match the question: ');
     expect(call.put).toHaveLength(3);
   });
 
@@ -257,7 +257,7 @@ describe("once", () => {
     const failing = elicitorOf(new StoredCall().run(), idempotency);
     await expect(failing.once("pay", () => Promise.reject(new Error("half way")))).rejects.toThrow("half way");
     const next = elicitorOf(new StoredCall().run(), idempotency);
-    await expect(next.once("pay", () => "paid")).rejects.toThrow("whether it was done is not known");
+    await expect(next.once("pay", () => "paid")).rejects.toThrow("its outcome is unknown");
     expect(await elicitorOf(new StoredCall("another").run(), idempotency).once("pay", () => "paid")).toBe("paid");
   });
 

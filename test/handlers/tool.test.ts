@@ -12,7 +12,7 @@ describe("defineTool", () => {
   });
 
   it.each(["", " ", "a b", "a/b", "ä", "a\n", "x".repeat(129)])("refuses the name %j", (name) => {
-    expect(() => defineTool({ name, handler })).toThrow(`tool "${name}": a name is 1 to 128 of`);
+    expect(() => defineTool({ name, handler })).toThrow(`tool "${name}": a name must be 1 to 128 of`);
   });
 
   it.each([

@@ -240,7 +240,7 @@ describe("a page of somebody else", () => {
     await page.goto(await site(form));
     await page.click("button");
     await page.waitForURL(/\/account\//);
-    expect(await page.content()).toMatch(/sent by another page|id="key"/);
+    expect(await page.content()).toMatch(/sent from another page|id="key"/);
     expect(await grantsOf(id)).toHaveLength(1);
   });
 });

@@ -260,7 +260,9 @@ describe("examples/mounted-app: beside an app with its own users", () => {
       expect(requestState).toEqual(expect.any(String));
       const answered = { ...CALL, requestState, inputResponses: { sure: YES } };
       const refused = await dan.request("tools/call", answered);
-      expect(refused.error?.message).toBe("Invalid params: requestState belongs to another request");
+      expect(refused.error?.message).toBe(
+        "Invalid params: requestState belongs to another request; send the request again without it",
+      );
       expect(await teamName()).not.toContain("Ruby");
       expect((await ann.request("tools/call", answered)).text).toContain("The team is Ruby now.");
       expect(await teamName()).toContain("Ruby");

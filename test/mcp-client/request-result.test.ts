@@ -186,9 +186,9 @@ describe("a server of era 2025", () => {
     },
     {
       what: "what its client cannot be asked, with the reason",
-      answer: async () => "the client's revision 2024-11-05 knows no audio",
+      answer: async () => "the client's revision 2024-11-05 does not support audio",
       asks: "sampling/createMessage",
-      says: { error: { code: -32602, message: "the client's revision 2024-11-05 knows no audio" } },
+      says: { error: { code: -32602, message: "the client's revision 2024-11-05 does not support audio" } },
     },
     {
       what: "what fails here, without a reason",

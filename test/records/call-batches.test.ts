@@ -131,7 +131,7 @@ describe("what an isolate noted of calls", () => {
       [1, 100],
       [2, 800],
     ]);
-    expect(about.errors.map(String).at(-1)).toContain("9100 calls were not noted");
+    expect(about.errors.map(String).at(-1)).toContain("9100 calls were not recorded");
   });
 
   it("is acknowledged when a flush ends, also where another flush sends it", async () => {

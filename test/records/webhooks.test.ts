@@ -62,7 +62,7 @@ describe("a message", () => {
     const { requests, url } = receiver(204);
     const context = { ...contextOf({ ops: hook(url) }), secret: async () => secret };
     const [told] = await dispatchWebhooks(message, context, {});
-    expect(told).toEqual({ name: "ops", why: expect.stringContaining("its secret is nothing to sign with") as string });
+    expect(told).toEqual({ name: "ops", why: expect.stringContaining("its secret is invalid") as string });
     expect(requests).toEqual([]);
   });
 
@@ -113,7 +113,10 @@ describe("a message", () => {
     };
     expect(await told("acme--x", "{{secret:KEY}}")).toEqual(["the tenant has no secret KEY", 0]);
     expect(await told("acme", "{{secret:hook}}")).toEqual([null, 0]);
-    expect(await told("acme", "{{secret:X__KEY}}")).toEqual([expect.stringContaining("its secret is not"), 1]);
+    expect(await told("acme", "{{secret:X__KEY}}")).toEqual([
+      expect.stringContaining("its secret must be {{secret:NAME}}"),
+      1,
+    ]);
     expect(requests.length).toBe(1);
   });
 

@@ -32,7 +32,10 @@ test("a client that adds or drops a redirect URI goes on, and under another name
   await admin.apply(id, documentOf([OTHER]));
   const third = await refresh(login, second.refresh_token);
   const page = await new LoginBrowser().go(await authorizeUrl(login));
-  expect([page.status, page.text]).toEqual([400, expect.stringContaining("an address that it did not register")]);
+  expect([page.status, page.text]).toEqual([
+    400,
+    expect.stringContaining("redirect_uri is not one that it registered"),
+  ]);
   await admin.apply(id, documentOf([OTHER], "Another app"));
   expect(await errorOf(refresh(login, third.refresh_token))).toBe("invalid_grant");
 });

@@ -87,7 +87,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
   it("what cannot be sent is masked too", async () => {
     const { result } = await client.request("tools/call", { name: "returns_nothing" });
     expect((result["content"] as { text: string }[])[0]?.text).toMatch(MASKED);
-    expect(worker.log()).toContain("returns_nothing: it returned neither text, content nor an object");
+    expect(worker.log()).toContain("returns_nothing: handler must return a text, content or an object, not a number");
   });
 
   it("a time-out is logged with its tenant, tool and request", async () => {

@@ -8,7 +8,7 @@ import { sharedWorker } from "../support/start-worker.ts";
 
 const worker = await sharedWorker("authored-worker", { ADMIN_TOKEN });
 
-const LOST = "nobody waited for a promise that was rejected: Error: lost by";
+const LOST = "a promise was rejected and not awaited: Error: lost by";
 
 test.each(ERAS)("what a handler lets go is logged in era $era, with its tenant, tool and request", async (era) => {
   const client = await mcpClient(era.revision, `${worker.origin}/mcp/acme`);

@@ -73,5 +73,5 @@ test("a list of stored resources whose long URIs are too many for the patterns i
   await Promise.all(uris.map((uri) => admin.store(id, uri, "x")));
   const client = await mcpClient("2026-07-28", `${origin}/mcp/${id}`, {}, bearer(token));
   const { error } = await client.request("resources/list");
-  expect(error?.message).toContain("patterns with * or ? inside are too many for the names");
+  expect(error?.message).toContain("too many patterns with * or ? inside");
 });

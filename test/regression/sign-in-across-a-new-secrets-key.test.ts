@@ -25,6 +25,6 @@ test("who signed in under another key signs in again", async () => {
   const consent = onPage(await browser.open((await beginLogin({ issuer })).url));
   const later = await browser.go(consent.url.replace(one.origin, two.origin));
   const answered = await browser.submit(later, { decision: "allow" });
-  expect([answered.status, textOf(answered.text)]).toEqual([403, expect.stringContaining("can be read no more")]);
+  expect([answered.status, textOf(answered.text)]).toEqual([403, expect.stringContaining("can no longer be read")]);
   expect(await one.admin("GET", "/tenants/acme/grants")).toMatchObject({ items: [] });
 });

@@ -41,6 +41,6 @@ test.each([
 test("audio for a model of a client of 2024-11-05 is refused to the upstream, with the reason", async () => {
   const { client } = await connected("2024-11-05");
   const { messages } = await client.request("tools/call", { name: "sdk__hear", arguments: {} });
-  const text = expect.stringContaining("the client's revision 2024-11-05 knows no audio") as unknown;
+  const text = expect.stringContaining("the client's revision 2024-11-05 does not support audio") as unknown;
   expect(messages).toMatchObject([{ result: { isError: true, content: [{ text }] } }]);
 });

@@ -10,7 +10,7 @@ test("a client that tries to register where no login is, is told of the key", as
   const headers = { "content-type": "application/json" };
   const { status, text } = await sendRaw(`${fixtureOrigin()}/register`, { headers, body });
   expect(status).toBe(404);
-  expect(text).toContain("no client registers here. The key is wrong, or is missing");
+  expect(text).toContain("clients cannot register here. The API key is wrong or missing");
 });
 
 test.each([

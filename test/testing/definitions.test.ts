@@ -13,6 +13,8 @@ describe("tenantry in Node", () => {
   });
 
   it("throws for a definition that cannot be served, as it does in a Worker", () => {
-    expect(() => outside.defineTool({ name: "no blanks", handler: () => "" })).toThrow('tool "no blanks": a name is');
+    expect(() => outside.defineTool({ name: "no blanks", handler: () => "" })).toThrow(
+      'tool "no blanks": a name must be',
+    );
   });
 });

@@ -122,17 +122,17 @@ describe.each(["2025", "2026"] as const)("in era %s", (era) => {
     );
     await expect(runTool(ask, {}, { era, answers: { Age: { age: 7 } } })).rejects.toThrow('answers; not used: "Age"');
     await expect(runTool(ask, {}, { era, answers: { age: { age: "old" } } })).rejects.toThrow(
-      'the answer to "age" does not fit the question: age: expected integer, received string',
+      'the answer to "age" does not match the question: age: expected integer, received string',
     );
     const cannot = await runTool(ask, {}, { era, client: { capabilities: {} } });
     expect(cannot.error?.code ?? cannot.isError).toBe(era === "2026" ? -32021 : true);
   });
 
   it.each([
-    [undefined, 'ctx.elicit "sure" must be an object, it is undefined'],
-    [{}, 'ctx.elicit "sure": message must be a string, it is undefined'],
+    [undefined, 'ctx.elicit "sure" must be an object, not undefined'],
+    [{}, 'ctx.elicit "sure": message must be a string, not undefined'],
     [{ message: "?" }, 'ctx.elicit "sure": needs schema for a form, or url'],
-    [{ message: "?", requestedSchema: {} }, 'ctx.elicit "sure": requestedSchema is no member of it, only message'],
+    [{ message: "?", requestedSchema: {} }, 'ctx.elicit "sure": unknown field requestedSchema, expected message'],
   ])("a question with the options %j says what is missing", async (options, says) => {
     const ask = defineTool({
       name: "ask",
@@ -149,7 +149,7 @@ describe.each(["2025", "2026"] as const)("in era %s", (era) => {
         ctx.once("book", async () => (await ctx.elicit("sure", { message: "?", schema: z.object({}) })).action),
     });
     const { errors, questions } = await runTool(ask, {}, { era, answers: { sure: {} } });
-    expect(String(errors[0])).toContain('"sure" is asked while ctx.once "book" runs');
+    expect(String(errors[0])).toContain('"sure" must not be asked while ctx.once "book" runs');
     expect(questions).toEqual([]);
   });
 
@@ -166,7 +166,7 @@ describe.each(["2025", "2026"] as const)("in era %s", (era) => {
   });
 
   it("work in memo and once is done once, and what stands before a question again in 2026, of which it warns once", async () => {
-    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    const warn = vi.spyOn(console, "error").mockImplementation(() => {});
     const order = defineTool({
       name: `order in ${era}`.replaceAll(" ", "_"),
       handler: async (_args, ctx) => {
@@ -235,12 +235,12 @@ describe.each(["2025", "2026"] as const)("in era %s", (era) => {
   });
 
   it.each<[options: object, says: string]>([
-    [{ answer: {} }, "answer is no member of it, only era, tenant"],
+    [{ answer: {} }, "unknown field answer, expected era, tenant"],
     [{ answer: {} }, 'did you mean "answers"?'],
-    [{ capabilities: {} }, "capabilities is no member of it"],
-    [{ client: { title: "x" } }, "client: title is no member of it, only name, version, capabilities"],
-    [{ client: "Desk" }, "client must be an object, it is a string"],
-    [{ principal: { sub: "ann" } }, "principal: sub is no member of it"],
+    [{ capabilities: {} }, "unknown field capabilities"],
+    [{ client: { title: "x" } }, "client: unknown field title, expected name, version, capabilities"],
+    [{ client: "Desk" }, "client must be an object, not a string"],
+    [{ principal: { sub: "ann" } }, "principal: unknown field sub"],
     [{ era: "2024" }, 'era must be "2025" or "2026", not "2024"'],
   ])("options that there are not are refused: %j", async (options, says) => {
     const tool = defineTool({ name: "t", handler: () => "" });
@@ -280,10 +280,16 @@ describe.each(["2025", "2026"] as const)("in era %s", (era) => {
   });
 
   it.each<[says: string, mistake: (ctx: Context) => unknown]>([
-    ["ctx.log: warn is no level, only debug, info, notice, warning, ", (ctx) => ctx.log("warn" as never, "x")],
-    ["a question's name comes first, a string", (ctx) => ctx.elicit({ message: "?" } as never, undefined as never)],
-    ["a question's name comes first, a string", (ctx) => ctx.sample({ messages: [] } as never, {} as never)],
-    ["UserError: message is a string", () => Promise.reject(new UserError({ no: 7 } as never))],
+    ["ctx.log: level must be one of debug, info, notice, warning, ", (ctx) => ctx.log("warn" as never, "x")],
+    [
+      "the first argument of a question must be its name, a string",
+      (ctx) => ctx.elicit({ message: "?" } as never, undefined as never),
+    ],
+    [
+      "the first argument of a question must be its name, a string",
+      (ctx) => ctx.sample({ messages: [] } as never, {} as never),
+    ],
+    ["UserError: message must be a string", () => Promise.reject(new UserError({ no: 7 } as never))],
   ])("a handler's mistake is named to its author: %s", async (says, mistake) => {
     const handler = async (_args: object, ctx: Context) => String(await mistake(ctx));
     const ran = await runTool(defineTool({ name: "t", handler }), {}, { era });

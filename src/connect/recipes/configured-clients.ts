@@ -49,7 +49,7 @@ const gemini: Recipe = {
     file: "~/.gemini/settings.json",
     text: prettyJson({ mcpServers: { [endpoint.name]: { httpUrl: endpoint.url, ...headersMember(endpoint) } } }),
     steps: [
-      "Merge it into the file and start Gemini CLI again. A member called url instead would be the old transport.",
+      "Merge it into the file and start Gemini CLI again. A field url instead of httpUrl would select the old transport.",
       ...loginSteps(endpoint, `In Gemini CLI, /mcp auth ${endpoint.name}: ${LOGIN_HINT}`),
     ],
   }),

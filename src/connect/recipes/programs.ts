@@ -4,7 +4,7 @@ import { bearerOf, KEY_VARIABLE, shellWord, type ClientEndpoint, type Recipe } f
 
 const LIST_REQUEST = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
 /** A program cannot open a browser by itself, so a person must give it a token. */
-const TOKEN_HINT = `Set ${KEY_VARIABLE} to an access token of a person, or to a key where the tenant takes keys too.`;
+const TOKEN_HINT = `Set ${KEY_VARIABLE} to an access token of a person, or to a key if the tenant accepts keys.`;
 
 function needsKeyVariable({ access }: ClientEndpoint): boolean {
   return access.kind !== "open";
@@ -12,7 +12,7 @@ function needsKeyVariable({ access }: ClientEndpoint): boolean {
 
 function keyVariableSteps({ access }: ClientEndpoint): string[] {
   if (access.kind === "open") return [];
-  return access.kind === "key" ? [`Set ${KEY_VARIABLE} to the key: the program does not hold it.`] : [TOKEN_HINT];
+  return access.kind === "key" ? [`Set ${KEY_VARIABLE} to the key: the program does not contain it.`] : [TOKEN_HINT];
 }
 
 const inspector: Recipe = {

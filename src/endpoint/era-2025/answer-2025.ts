@@ -238,7 +238,7 @@ function responseOf({ result, error }: RpcResponse): ClientResponse {
   return {
     error: {
       code: typeof code === "number" ? code : 0,
-      message: typeof message === "string" ? message.slice(0, MAX_MESSAGE_CHARACTERS) : "without a word",
+      message: typeof message === "string" ? message.slice(0, MAX_MESSAGE_CHARACTERS) : "no message",
     },
   };
 }

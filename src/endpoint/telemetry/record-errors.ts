@@ -49,7 +49,7 @@ function redact(...parts: readonly unknown[]): string {
   try {
     return parts.map(String).join("").slice(0, MAX_TEXT_CHARACTERS).replaceAll(CREDENTIALS, "[credential]");
   } catch {
-    return "an error that says nothing";
+    return "an error without a readable message";
   }
 }
 

@@ -4,20 +4,22 @@
 import { UserError } from "../../protocol/user-error.ts";
 
 const RULES = {
-  anonymous: "nobody signed in: have callers sign in, in the mode oauth or key+oauth",
-  key: "an API key stands for no person: have callers sign in, in the mode oauth or key+oauth",
-  app: "the app named the caller: ask it for its own token",
-  worker: "the Worker's own code stands for no person: have callers sign in, in the mode oauth or key+oauth",
-  unset: "nothing says how: an operator writes `identity` where the tenant's document names who signs people in",
+  anonymous: "the caller is not signed in: sign-in needs the mode oauth or key+oauth",
+  key: "an API key does not identify a person: sign in instead, which needs the mode oauth or key+oauth",
+  app: "the app identified the caller: get the token from the app",
+  worker:
+    "the Worker's own code does not identify a person: a person must sign in, which needs the mode oauth or key+oauth",
+  unset: "`identity` is not set: an operator must set it under the issuer or login in the tenant's document",
   audience: "this audience is not one of `identity.audiences` in the tenant's document",
-  scopes: "these scopes cannot be had: they are no scopes, or not among those that the provider gave",
-  ended: "the caller's own token has ended: call again with a new one",
-  again: "the provider gives no token for this caller any more: they have to sign in again",
+  scopes: "the scopes are invalid, or the provider did not grant them",
+  ended: "the caller's token has expired: call again with a new token",
+  again: "the provider no longer issues tokens for this caller: the caller must sign in again",
   stored:
-    "the call goes on without the request that brought the caller's token: ask for this one earlier, or call again",
-  refused: "the authorization server gives none to this caller: an operator looks at its log, and at `identity`",
+    "the call continues after its request, without the caller's token: request this token earlier in the handler, or call again",
+  refused:
+    "the authorization server refused to issue one: an operator must check that server's log, and `identity` in the tenant's document",
   away: "the authorization server cannot be reached right now: try again",
-  sealed: "an operator has to set SECRETS_KEY for this Worker",
+  sealed: "the Worker has no SECRETS_KEY: an operator must set it",
 } as const;
 
 export type IdentityErrorCode = keyof typeof RULES;

@@ -23,8 +23,8 @@ export function signsTokens({ auth }: TenantDocument): boolean {
   return [...(auth?.issuers ?? []), auth?.login].some((source) => source?.identity?.via === "signed");
 }
 
-const ONE_SIGNER_RULE = "is signed for one issuer alone: `sub` says no more than who it is there";
-const NO_TOKENS_RULE = "needs a login by oidc or oauth2, which has tokens of the provider";
+const ONE_SIGNER_RULE = "must be signed for one issuer only: `sub` identifies a person only within an issuer";
+const NO_TOKENS_RULE = "needs a login via oidc or oauth2, whose provider issues tokens";
 
 /** `allow`: hosts that the Worker's operator allows beside the public internet; undefined if not known yet. */
 export function findBrokenIdentity(document: TenantDocument, allow: string | undefined): FieldRule[] {
@@ -50,7 +50,7 @@ export function findBrokenIdentity(document: TenantDocument, allow: string | und
 function checkExchange({ tokenUrl = "", clientId, clientSecret }: IdentityDocument, allow: string | undefined) {
   return {
     tokenUrl: urlRule(true)(tokenUrl, allow),
-    clientId: clientId === undefined && "is needed for an exchange",
+    clientId: clientId === undefined && "is required when via is exchange",
     clientSecret: clientSecret !== undefined && secretRule(clientSecret, allow),
   };
 }

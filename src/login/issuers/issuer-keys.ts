@@ -197,7 +197,7 @@ async function readAndStore({ tenantContext, issuer, section, location }: Issuer
     const read = await readIssuer(issuer, tenantContext.document.auth?.login?.issuer === issuer, tenantContext);
     const bytes = new TextEncoder().encode(JSON.stringify(read));
     const { state } = await writeSection(location, { name: section, bytes });
-    if (state === "full") throw new Error(`there is no room for the keys of ${issuer}`);
+    if (state === "full") throw new Error(`the tenant has no room to store the keys of ${issuer}`);
     await issuerStub.settle(issuer, true);
   } catch (error) {
     tenantContext.onError(error);

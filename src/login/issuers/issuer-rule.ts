@@ -7,14 +7,14 @@ const ENTRA_OF_ALL = /^https:\/\/login\.microsoftonline\.[a-z]+\/(common|organiz
 
 /** `allow`: hosts that the Worker's operator allows beside the public internet; undefined if not known yet. */
 export function issuerRule(issuer: string, allow: string | undefined): string | undefined {
-  if (!URL.canParse(issuer)) return "is a URL";
+  if (!URL.canParse(issuer)) return "must be a URL";
   if (ENTRA_OF_ALL.test(issuer))
-    return "names one directory of Entra by its id, as https://login.microsoftonline.com/ID/v2.0";
+    return "must name one Entra directory by its id, as in https://login.microsoftonline.com/ID/v2.0";
   const url = new URL(issuer);
   // Tokens are compared exactly, so only a URL's normal form is accepted.
-  if (url.href !== issuer && url.href !== `${issuer}/`) return `is written ${url.href}`;
-  if (url.search !== "" || url.hash !== "") return "has no query and no fragment";
-  if (issuer.includes("/.well-known/")) return "is what the metadata has as issuer, and not the URL of the metadata";
+  if (url.href !== issuer && url.href !== `${issuer}/`) return `must be written ${url.href}`;
+  if (url.search !== "" || url.hash !== "") return "must not have a query or a fragment";
+  if (issuer.includes("/.well-known/")) return "must be the issuer in the metadata, not the URL of the metadata";
   if (allow === undefined || findBrokenRuleInUrl(url, allow) === undefined) return undefined;
-  return "begins with https:// and leads to the public internet";
+  return "must begin with https:// and lead to the public internet";
 }

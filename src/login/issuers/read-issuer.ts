@@ -55,7 +55,7 @@ export async function readIssuer(
     const response = await guardedFetch.fetch(url, { headers, redirect: "error", maxBytes: MAX_BYTES });
     const body = parseJsonObject(response.ok ? await response.text() : "");
     if (!response.ok) await response.body?.cancel();
-    if (!body) throw new Error(`${url} answered ${response.status}, and no JSON that can be used`);
+    if (!body) throw new Error(`${url} answered ${response.status} without a JSON object`);
     return body;
   };
   try {
@@ -86,12 +86,12 @@ async function readMetadata(urls: ReadonlySet<string>, issuer: string, readJson:
       const metadata = await readJson(url);
       const { issuer: namedIssuer, jwks_uri: keys } = metadata;
       if (namedIssuer === issuer && typeof keys === "string") return { ...metadata, jwks_uri: keys };
-      errors.push(new Error(`${url} is of another issuer, or names no keys`));
+      errors.push(new Error(`${url} names another issuer, or has no jwks_uri`));
     } catch (error) {
       errors.push(error);
     }
   }
-  throw new AggregateError(errors, `the authorization server ${issuer} has no metadata that can be used`);
+  throw new AggregateError(errors, `the authorization server ${issuer} has no valid metadata`);
 }
 
 function endpointsIn(metadata: Metadata): IssuerEndpoints {

@@ -21,7 +21,7 @@ export const operatorSignIn: OperatorSignIn = {
   },
   resolveOperator: async (token, context) => {
     const config = configOf(context);
-    if (!config) return rejectSignIn("the Worker's OPERATORS names no authorization server that can be used");
+    if (!config) return rejectSignIn("the Worker's OPERATORS is missing or invalid");
     const { issuer, clientId, audience = clientId } = config;
     if (peekIssuer(token) !== issuer) return rejectSignIn("it has another issuer");
     const attempt = async (newer: boolean) => {
@@ -32,7 +32,7 @@ export const operatorSignIn: OperatorSignIn = {
     if (verified?.kind === "unknownKey") verified = await attempt(true);
     if (!verified) return { kind: "unavailable" };
     if (verified.kind === "verified") return operatorFromClaims(verified.claims, config, Date.now());
-    return rejectSignIn(verified.kind === "refused" ? verified.why : "no key of its issuer signed it");
+    return rejectSignIn(verified.kind === "refused" ? verified.why : "its signature matches no key of its issuer");
   },
 };
 
@@ -49,6 +49,6 @@ function configOf({ env, onError }: OperatorContext): OperatorConfig | undefined
   if (cachedConfig?.from === from) return cachedConfig.config;
   const config = readOperatorConfig(value, outboundAllowOf(env));
   cachedConfig = { from, config: typeof config === "string" ? undefined : config };
-  if (typeof config === "string") onError(new Error(`The Worker's OPERATORS is not accepted: ${config}`));
+  if (typeof config === "string") onError(new Error(`The Worker's OPERATORS is invalid: ${config}`));
   return cachedConfig.config;
 }

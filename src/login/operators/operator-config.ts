@@ -29,7 +29,7 @@ const SCOPES = ["openid", "email"];
  */
 export function readOperatorConfig(raw: unknown, allow: string): OperatorConfig | string {
   const config = typeof raw === "string" ? tryParseJson(raw) : raw;
-  if (!isObject(config)) return "it is no object in JSON";
+  if (!isObject(config)) return "it must be a JSON object";
   const error = configErrorOf(config);
   if (error !== undefined) return error;
   const { issuer, clientId, claim, audience, scopes = SCOPES, roles } = config as unknown as RawOperatorConfig;
@@ -48,7 +48,7 @@ function tryParseJson(text: string): unknown {
 
 function configErrorOf(config: JsonObject): string | undefined {
   const unknownMember = Object.keys(config).find((name) => !MEMBERS.includes(name));
-  if (unknownMember !== undefined) return `${unknownMember}: is none of ${MEMBERS.join(", ")}`;
+  if (unknownMember !== undefined) return `unknown field ${unknownMember}, expected ${MEMBERS.join(", ")}`;
   const { audience = "x", scopes = SCOPES, roles } = config;
   const invalidText = [...REQUIRED, "audience"].find((name) => !isText({ ...config, audience }[name]));
   if (invalidText !== undefined) return `${invalidText}: must be a text`;

@@ -15,13 +15,13 @@ const UNSAFE = /[\p{C}\p{Z}()%]/gu;
 export function operatorFromClaims(claims: JwtClaims, config: OperatorConfig, now: number): OperatorResult {
   const { exp, iat, email_verified: isVerified } = claims;
   const issuedAt = Math.min(typeof iat === "number" ? iat : Infinity, now / 1000);
-  if (exp - issuedAt > MAX_LIFETIME_S + JWT_LEEWAY_S) return rejectSignIn("it lives longer than a day");
+  if (exp - issuedAt > MAX_LIFETIME_S + JWT_LEEWAY_S) return rejectSignIn("its lifetime is longer than a day");
   // An unverified address gives no role: a person can write any address into their profile.
   const values = config.claim === "email" && String(isVerified) === "false" ? [] : claimValuesOf(claims, config.claim);
   const roles = values.map((value) => config.roles.get(value));
   const tenantIds = roles.flatMap((one) => (Array.isArray(one) ? (one as readonly string[]) : []));
   const role = OPERATOR_ROLES.find((one) => roles.includes(one)) ?? (tenantIds.length > 0 ? "tenant-admin" : undefined);
-  if (role === undefined) return rejectSignIn(`no value of its claim ${config.claim} has a role here`);
+  if (role === undefined) return rejectSignIn(`its claim ${config.claim} has no value with a role in OPERATORS`);
   const tenants = role === "tenant-admin" ? [...new Set(tenantIds)] : null;
   return { kind: "operator", operator: { name: operatorNameOf(claims, role, config), role, tenants } };
 }

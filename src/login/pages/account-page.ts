@@ -25,7 +25,7 @@ export function accountPage({ tenant, person, grants, form: target, notice }: Ac
   const cards = grants.map((grant) => grantCard(grant, target));
   const list =
     cards.length === 0
-      ? markup`<p>No client may use <bdi>${name}</bdi> for you. One that you connect will be listed here.</p>`
+      ? markup`<p>No client has access to <bdi>${name}</bdi> on your behalf. Clients that you connect are listed here.</p>`
       : cards;
   const body = markup`${notice === undefined ? "" : markup`<p class="card" role="status">${notice}</p>`}${renderForm(target, signOut)}${list}`;
   return renderPage({ tenant, title: "Clients with access", body });

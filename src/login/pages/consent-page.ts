@@ -71,7 +71,7 @@ export function consentPage(view: ConsentView): string {
 /** There is nothing to allow, and a client without any tool would not say why. */
 function noAccessPage({ tenant, person, form: target }: ConsentView): string {
   const heading = markup`<bdi>${personName(person)}</bdi> has no access to <bdi>${tenantName(tenant)}</bdi>`;
-  const fields = markup`<p>Ask whoever runs it.</p>
+  const fields = markup`<p>Ask the person who gave you its address.</p>
 <p class="act"><button class="go" name="decision" value="switch">Use another account</button><button name="decision" value="deny">Cancel</button></p>`;
   return renderPage({ tenant, title: "No access", heading: heading, body: renderForm(target, fields) });
 }
@@ -81,10 +81,12 @@ function requestDetails({ client, redirect, profile, person }: ConsentView): Mar
   const name = clientName(client);
   const host = publisherHostOf(client);
   const [isLoopback, destination] = describeRedirect(redirect);
-  const localWarning = isLoopback ? markup`<p>Any program on this computer can ask like this, under any name.</p>` : "";
+  const localWarning = isLoopback
+    ? markup`<p>Any program on this computer can send this request, under any name.</p>`
+    : "";
   const nameWarning =
     host === undefined ? markup`<p>The name <bdi>${name}</bdi> is not checked: the client chose it itself.</p>` : "";
-  const warning = markup`<div class="note">${nameWarning}${localWarning}<p>Allow it only if you have just begun to connect it yourself.</p></div>`;
+  const warning = markup`<div class="note">${nameWarning}${localWarning}<p>Allow it only if you have just started to connect it yourself.</p></div>`;
   return markup`<dl>
 <dt>Client</dt><dd><bdi>${name}</bdi>${host === undefined ? "" : `, published by ${host}`}</dd>
 <dt>Sends you to</dt><dd>${destination}</dd>${profile == null ? "" : markup`<dt>Profile</dt><dd>${profile}</dd>`}
@@ -101,19 +103,19 @@ function scopeList({ scopes }: ConsentView): Markup | string {
 }
 
 function toolList({ tools, tenant }: ConsentView): Markup {
-  if (tools.length === 0) return markup`<p>There is no tool here that you may use. ${EXTRA_OPTIONS}</p>`;
+  if (tools.length === 0) return markup`<p>You have access to no tool here. ${EXTRA_OPTIONS}</p>`;
   const groups = Map.groupBy(tools, ({ group }) => group);
   const lists = [...groups].map(([group, groupTools]) => {
     const title = group ?? tenantName(tenant);
     return markup`${groups.size > 1 ? markup`<h3><bdi>${title}</bdi></h3>` : ""}${groupTools.map(toolRow)}`;
   });
   return markup`<fieldset><legend>What it may use for you: ${tools.length === 1 ? "1 tool" : `${tools.length} tools`}</legend>
-<small>Untick what it shall not have.</small>
+<small>Uncheck anything you don't want to allow.</small>
 <div class="list">${lists}</div>
 ${EXTRA_OPTIONS}</fieldset>`;
 }
 
-const EXTRA_OPTIONS = markup`<label class="row"><input type="checkbox" name="later" checked><span>Also tools that come later</span></label>
+const EXTRA_OPTIONS = markup`<label class="row"><input type="checkbox" name="later" checked><span>Also tools that are added later</span></label>
 <label class="row"><input type="checkbox" name="read" checked><span>Also read prompts and resources</span></label>`;
 
 function toolRow({ name, title = "", description = "" }: ConsentTool): Markup {

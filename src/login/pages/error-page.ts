@@ -27,8 +27,8 @@ export function rejectionPageResponse(host: string, { status, headers }: Respons
   const view = {
     tenant: { id: host },
     title: "Not signed in",
-    why: hidesTenant ? "Nobody signs in at this address" : why,
-    next: "Compare it with the one that you were given, or ask whoever gave it to you.",
+    why: hidesTenant ? "This address has no sign-in" : why,
+    next: "Compare the address with the one that you were given, or ask the person who gave it to you.",
   };
   return pageResponse(errorPage(view), { status, headers });
 }

@@ -22,7 +22,7 @@ export function signInPage({ tenant, client, form: target, error }: SignInView):
     error === undefined ? "" : markup`<div class="note bad" role="alert" id="said"><p>${error}</p></div>`;
   const fields = markup`<label for="key">Your key for <bdi>${name}</bdi></label>
 <input id="key" name="key" type="password" autocomplete="off" maxlength="200" required autofocus aria-describedby="said about">
-<small id="about">It begins with tnt_. Whoever runs ${name} gives it to you.</small>
+<small id="about">It begins with tnt_. Ask the person who gave you the address of ${name}.</small>
 <p class="act"><button class="go">Sign in</button></p>`;
   const title = error === undefined ? "Sign in" : "Sign in again";
   return renderPage({ tenant, title, body: markup`<p>${why}</p>${errorMarkup}${renderForm(target, fields)}` });

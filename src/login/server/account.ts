@@ -22,13 +22,13 @@ export async function handleAccount(context: LoginContext): Promise<Response> {
   let notice: string | undefined;
   if (context.request.method === "POST") {
     if (!isSameOriginForm(context) || form.get("nonce") !== session.nonce) {
-      return errorPageResponse(context, "The form was sent by another page", "Open the page again.", 403);
+      return errorPageResponse(context, "The form was sent from another page", "Open the page again.", 403);
     }
     if (form.has("out")) return redirectTo(`${context.urls.account}?${SIGNED_OUT}`, expireAccountCookie(context));
     const actor = { name: session.principal };
     const result = await loginStub.endGrant(form.get("end") ?? "", actor, session.principal);
     await waitForEnd(result);
-    notice = result.state === "absent" ? "It had ended before." : "Access has ended.";
+    notice = result.state === "absent" ? "Access had already ended." : "Access has ended.";
   }
   const grants = await loginStub.grantsOf(session.principal);
   const target = { action: context.urls.account, fields: { nonce: session.nonce } };

@@ -48,9 +48,9 @@ function createServer(): Hono<LoginEnv> {
   app.get("/account", ({ env }) => handleAccount(env));
   app.post("/account", ({ env }) => handleAccount(env));
   for (const path of pathsOf(app)) {
-    app.all(path, ({ env }) => errorPageResponse(env, "This is asked for in another way", undefined, 405));
+    app.all(path, ({ env }) => errorPageResponse(env, "This page does not accept this method", undefined, 405));
   }
-  app.notFound(({ env }) => errorPageResponse(env, "There is nothing here", undefined, 404));
+  app.notFound(({ env }) => errorPageResponse(env, "This page does not exist", undefined, 404));
   app.onError((error, { env: context }) =>
     PROGRAM_PATHS.includes(context.path) ? oauthErrorResponse(context, error) : unavailablePageResponse(context, error),
   );
@@ -73,5 +73,5 @@ export function handleLogin(context: LoginContext): Response | Promise<Response>
 function suspendedResponse(context: LoginContext): Response {
   const why = "Not available right now";
   if (PROGRAM_PATHS.includes(context.path)) return oauthErrorResponse(context, unavailableError(why, 60));
-  return errorPageResponse(context, why, "Try again later, or ask whoever runs this server.", 503);
+  return errorPageResponse(context, why, "Try again later, or ask the operator of this server.", 503);
 }

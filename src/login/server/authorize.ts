@@ -30,7 +30,10 @@ export async function parseAuthorize(context: LoginContext, query: URLSearchPara
   const repeated = findRepeated(query);
   const id = query.get("client_id");
   if (id === null || repeated === "client_id" || repeated === "redirect_uri") {
-    return { kind: "wrong", why: "The client did not say which one it is: client_id is missing" };
+    return {
+      kind: "wrong",
+      why: "The client's request is invalid: client_id is missing, or client_id or redirect_uri occurs twice",
+    };
   }
   const client = await findClient(context, id);
   if (client.kind === "clientRefusal") return { kind: "wrong", why: client.why };
@@ -38,7 +41,7 @@ export async function parseAuthorize(context: LoginContext, query: URLSearchPara
   if (redirect === undefined) {
     return {
       kind: "wrong",
-      why: "The client wants to be answered at an address that it did not register: its redirect_uri",
+      why: "The client's redirect_uri is not one that it registered",
     };
   }
   const state = query.get("state");
@@ -63,15 +66,15 @@ function toAuthorizeError(
 type AuthorizeFailure = readonly [error: string, why: string];
 
 function unknownResource({ urls }: LoginContext): AuthorizeFailure {
-  return ["invalid_target", `resource names no endpoint of this tenant: ${urls.endpoint} is one`];
+  return ["invalid_target", `resource must be an endpoint of this tenant, such as ${urls.endpoint}`];
 }
 
 function findFailure(query: URLSearchParams, repeated: string | undefined): AuthorizeFailure | undefined {
-  if (repeated !== undefined) return ["invalid_request", `${repeated} is there twice`];
-  if (query.get("response_type") !== "code") return ["unsupported_response_type", "response_type has to be code"];
-  if ((query.get("response_mode") ?? "query") !== "query") return ["invalid_request", "response_mode has to be query"];
+  if (repeated !== undefined) return ["invalid_request", `${repeated} must not occur twice`];
+  if (query.get("response_type") !== "code") return ["unsupported_response_type", "response_type must be code"];
+  if ((query.get("response_mode") ?? "query") !== "query") return ["invalid_request", "response_mode must be query"];
   if (query.get("code_challenge_method") === "S256" && S256.test(query.get("code_challenge") ?? "")) return undefined;
-  return ["invalid_request", "code_challenge with the method S256 is needed"];
+  return ["invalid_request", "code_challenge with code_challenge_method S256 is required"];
 }
 
 /** The first parameter that occurs twice, except `resource`, which may. */

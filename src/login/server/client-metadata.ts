@@ -26,13 +26,15 @@ const METHODS: readonly unknown[] = ["none", "client_secret_basic", "client_secr
 
 /** Metadata of a registration. The default method is the one in RFC 7591, with a secret. */
 export function parseRegistration(body: unknown): ClientMetadata | ClientMetadataError {
-  if (!isObject(body)) return metadataError("the body is a JSON object");
+  if (!isObject(body)) return metadataError("the body must be a JSON object");
   const { redirect_uris: redirects, token_endpoint_auth_method: method = "client_secret_basic" } = body;
   if (!isList(redirects, isRedirect)) {
-    const why = "redirect_uris are https, http of localhost, 127.0.0.1 or [::1], or an app's own scheme; no fragment";
+    const why =
+      "redirect_uris must be https, http of localhost, 127.0.0.1 or [::1], or an app's own scheme, without a fragment";
     return { kind: "fault", error: "invalid_redirect_uri", why };
   }
-  if (!METHODS.includes(method)) return metadataError(`token_endpoint_auth_method is one of ${METHODS.join(", ")}`);
+  if (!METHODS.includes(method))
+    return metadataError(`token_endpoint_auth_method must be one of ${METHODS.join(", ")}`);
   return flowErrorOf(body) ?? { ...displayDataOf(body), redirects, method: method as LoginClient["method"] };
 }
 
@@ -41,22 +43,22 @@ export function parseRegistration(body: unknown): ClientMetadata | ClientMetadat
  * harm.
  */
 export function parseClientDocument(id: string, document: unknown): ClientMetadata | ClientMetadataError {
-  if (!isObject(document)) return metadataError("it is no JSON object");
+  if (!isObject(document)) return metadataError("its metadata must be a JSON object");
   const {
     client_id: clientId,
     client_name: name,
     redirect_uris: all,
     token_endpoint_auth_method: method = "none",
   } = document;
-  if (clientId !== id) return metadataError("its client_id is not its URL");
-  if (typeof name !== "string") return metadataError("it has no client_name");
+  if (clientId !== id) return metadataError("its client_id must be the URL of its metadata document");
+  if (typeof name !== "string") return metadataError("its client_name is missing");
   const redirects = Array.isArray(all) ? all.slice(0, MAX_REDIRECTS).filter(isRedirect) : [];
-  if (redirects.length === 0) return metadataError("none of its redirect_uris can be used");
+  if (redirects.length === 0) return metadataError("its redirect_uris are missing or not allowed");
   // ChatGPT's document prefers private_key_jwt and lists no other method.
   const { token_endpoint_auth_methods_supported: offered = [method], client_secret: secret } = document;
   if (!Array.isArray(offered) || !offered.includes("none"))
-    return metadataError("its token_endpoint_auth_method is not none, and no other is taken of a document");
-  if (secret !== undefined) return metadataError("a document that everybody can read has a client_secret");
+    return metadataError("its token_endpoint_auth_method must be none");
+  if (secret !== undefined) return metadataError("its public metadata must not contain a client_secret");
   return flowErrorOf(document) ?? { ...displayDataOf(document), redirects, method: "none" };
 }
 
@@ -73,7 +75,9 @@ function flowErrorOf({
     [grants, responses].every(Array.isArray) &&
     (grants as unknown[]).includes("authorization_code") &&
     (responses as unknown[]).includes("code");
-  return isSupported ? undefined : metadataError("grant_types has to have authorization_code, and response_types code");
+  return isSupported
+    ? undefined
+    : metadataError("grant_types must include authorization_code, and response_types must include code");
 }
 
 function isList<T>(value: unknown, isOne: (one: unknown) => one is T): value is T[] {

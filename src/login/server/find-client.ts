@@ -60,13 +60,12 @@ type ClientLookupContext = Pick<LoginContext, "clientAddress" | "tenantContext" 
 export async function findClient(context: ClientLookupContext, id: string): Promise<LoginClient | ClientRejection> {
   const { login } = context;
   const isAllowed = login.clients?.includes(id) ?? id.length <= MAX_ID;
-  if (!isAllowed)
-    return rejectClient("This client is none of those that may be used here. Ask whoever runs this server to allow it");
+  if (!isAllowed) return rejectClient("This client is not allowed here. Ask the operator of this server to allow it");
   const stored = await getLoginStub(context).getClient(id);
-  if (!/^https?:/i.test(id)) return stored?.client ?? rejectClient("This client is not known here, or not any more");
+  if (!/^https?:/i.test(id)) return stored?.client ?? rejectClient("This client is unknown here, or was removed");
   const env = outboundEnvOf(context, id);
   if (!isDocumentId(id, outboundAllowOf(env)))
-    return rejectClient("The id of this client is no URL of a document on the public internet");
+    return rejectClient("The client_id must be the URL of a metadata document on the public internet");
   if (stored && Date.now() < stored.freshUntil) return stored.client;
   return (await refetchClient(context, id, env)) ?? (await lastKnownClient(context, id, stored));
 }
@@ -112,7 +111,7 @@ async function lastKnownClient(
   if (stored && Date.now() < stored.freshUntil + MAX_STALE_MS) return stored.client;
   const { pinned = {} } = login;
   const metadata = Object.hasOwn(pinned, id) ? parseClientDocument(id, pinned[id]) : undefined;
-  if (!metadata) return rejectClient("The document of this client cannot be read now");
+  if (!metadata) return rejectClient("The metadata document of this client cannot be read right now");
   return "kind" in metadata ? rejectMetadata(metadata) : toDocumentClient(id, metadata);
 }
 
@@ -155,14 +154,16 @@ export function findBrokenClients(
   { pinned = {}, clients = [] }: LoginDocument,
   allow: string | undefined,
 ): FieldRule[] {
-  const clientRule = "is the URL of a client's document, or the id of one that registered: a host has several clients";
+  const clientRule = "must be the URL of a client's metadata document, or the id of a registered client, not a host";
   const hosts = clients.flatMap((id, at) =>
     BARE_HOST.test(id) ? [{ field: `auth.login.clients.${at}`, rule: clientRule }] : [],
   );
   const broken = Object.entries(pinned).flatMap(([id, document]) => {
     const metadata = parseClientDocument(id, document);
     const isUrl = allow === undefined || isDocumentId(id, allow);
-    const rule = isUrl ? "kind" in metadata && metadata.why : "is named by the URL of a client's document";
+    const rule = isUrl
+      ? "kind" in metadata && metadata.why
+      : "must be named by the URL of a client's metadata document";
     return rule ? [{ field: `auth.login.pinned.${id}`, rule }] : [];
   });
   return [...hosts, ...broken];
@@ -179,8 +180,8 @@ async function readClientDocument(id: string, tenant: string, env: unknown): Pro
     const isJson = /^application\/(?:[\w.-]+\+)?json\b/i.test(response.headers.get("content-type") ?? "");
     const document: unknown = status === 200 && isJson ? await response.json() : await response.body?.cancel();
     const isGone = status === 404 || status === 410;
-    if (document === undefined && !isGone) throw new Error(`${id} answered ${status}, and no document`);
-    const metadata = isGone ? metadataError(`its URL answers ${status}`) : parseClientDocument(id, document);
+    if (document === undefined && !isGone) throw new Error(`${id} answered ${status} without a JSON document`);
+    const metadata = isGone ? metadataError(`its URL answered ${status}`) : parseClientDocument(id, document);
     return { metadata, maxAgeMs: maxAgeOf(response.headers.get("cache-control") ?? "") };
   } finally {
     guardedFetch.close();

@@ -4,9 +4,9 @@ import type { LoginContext } from "../login-context.ts";
 import { pageResponse, type PageTenant } from "../pages/page.ts";
 import { errorPage } from "../pages/error-page.ts";
 
-export const RECONNECT_HINT = "Go back to the client, and connect it once more if it is not connected.";
+export const RECONNECT_HINT = "Go back to the client. If it is not connected, connect it again.";
 /** Shown too when a person returns to a page after their decision. */
-export const EXPIRED_MESSAGE = "This browser has not begun to sign in here, took too long, or has decided already";
+export const EXPIRED_MESSAGE = "This sign-in was not started in this browser, has expired, or is already complete";
 
 export function pageTenantOf({ tenantContext: { tenant: id, document } }: LoginContext): PageTenant {
   return { id, title: document.title };
@@ -51,7 +51,7 @@ export function unavailableError(why: string, seconds = 5): OAuthError {
 export function oauthErrorResponse({ tenantContext }: Pick<LoginContext, "tenantContext">, error: unknown): Response {
   if (!(error instanceof OAuthError)) tenantContext.onError(error);
   const oauthError =
-    error instanceof OAuthError ? error : unavailableError("this server cannot be reached right now: try again");
+    error instanceof OAuthError ? error : unavailableError("this server cannot answer right now: try again");
   return jsonResponse(
     { error: oauthError.error, error_description: oauthError.message },
     oauthError.status,
@@ -64,8 +64,8 @@ export function unavailablePageResponse(context: LoginContext, error: unknown): 
   context.tenantContext.onError(error);
   return errorPageResponse(
     context,
-    "This cannot be reached right now",
-    "Wait a moment, and load this page again.",
+    "This server cannot answer right now",
+    "Wait a moment, then reload this page.",
     503,
   );
 }

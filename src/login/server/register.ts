@@ -13,7 +13,8 @@ const MAX_BODY = 8192;
 const SECRET_BYTES = 32;
 
 export async function handleRegister(context: LoginContext): Promise<Response> {
-  if (context.login.clients) throw new OAuthError("access_denied", "only clients that operators list may be used", 403);
+  if (context.login.clients)
+    throw new OAuthError("access_denied", "registration is not allowed here: operators list the allowed clients", 403);
   const wait = retryAfterOf(context, "register");
   if (wait !== undefined) throw retryLater("too many registrations", wait, 429);
   const metadata = metadataIn(context.body);
@@ -24,7 +25,7 @@ export async function handleRegister(context: LoginContext): Promise<Response> {
   const secretHash = secret === undefined ? null : await hashToken(secret);
   const client = { id, kind: "registered", ...metadata, secretHash, digest: await metadataDigest(metadata) } as const;
   if (!(await getLoginStub(context).saveClient({ client, freshUntil: 0 })))
-    throw retryLater("there is no room for it", 3600, 503);
+    throw retryLater("the tenant has no room for another client", 3600, 503);
   const registration = {
     client_id: id,
     client_id_issued_at: Math.floor(Date.now() / 1000),
@@ -40,11 +41,11 @@ export async function handleRegister(context: LoginContext): Promise<Response> {
 }
 
 function metadataIn(body: string): ClientMetadata | ClientMetadataError {
-  if (body.length > MAX_BODY) return metadataError(`the body has at most ${MAX_BODY} characters`);
+  if (body.length > MAX_BODY) return metadataError(`the body must have at most ${MAX_BODY} characters`);
   try {
     return parseRegistration(JSON.parse(body));
   } catch {
-    return metadataError("the body is no JSON");
+    return metadataError("the body must be JSON");
   }
 }
 

@@ -80,7 +80,7 @@ export async function beginSignIn(
     request,
     providerState: started?.providerState ?? {},
   });
-  if (cookie === undefined) return errorPageResponse(context, "The client sent too much");
+  if (cookie === undefined) return errorPageResponse(context, "The client's request is too long");
   const cookies = [...expireOldestCookies(context), cookie];
   if (started) return redirectTo(started.location, ...cookies);
   const page = signInPage({ tenant: pageTenantOf(context), client, form: signInForm(context, nonce) });
@@ -95,7 +95,7 @@ function signInForm({ urls }: LoginContext, nonce: string) {
 export async function finishSignIn(context: LoginContext): Promise<Response> {
   const isForm = context.request.method === "POST";
   if (isForm && !isSameOriginForm(context))
-    return errorPageResponse(context, "The form was sent by another page", RECONNECT_HINT, 403);
+    return errorPageResponse(context, "The form was sent from another page", RECONNECT_HINT, 403);
   const answer = isForm ? new URLSearchParams(context.body) : new URL(context.request.url).searchParams;
   const state = answer.get("state") ?? "";
   const transaction = await readTransaction(context, state);
@@ -123,7 +123,7 @@ export async function finishSignIn(context: LoginContext): Promise<Response> {
 }
 
 const WAIT_HINT = "Wait a minute, then try again.";
-const TENANT_FULL = { error: "temporarily_unavailable", error_description: "The tenant has no room for more" };
+const TENANT_FULL = { error: "temporarily_unavailable", error_description: "The tenant has no room for more sign-ins" };
 /** Query parameter of a page: the pasted key is not valid. */
 const WRONG_KEY = "wrong";
 /** Query parameter of a page: its content has changed since it was shown. */
@@ -174,7 +174,7 @@ function principalIdOf({ issuer, subject }: ProviderIdentity): string {
 async function findRequestClient(context: LoginContext, request: AuthorizeRequest): ReturnType<typeof findClient> {
   const client = await findClient(context, request.client);
   if (client.kind === "clientRefusal" || isRegisteredRedirect(client, request.redirect)) return client;
-  return { kind: "clientRefusal", why: "The client has changed the address at which it is answered" };
+  return { kind: "clientRefusal", why: "The client has removed its redirect_uri since you started" };
 }
 
 /** A person who signed in and has not decided yet. */
@@ -220,7 +220,7 @@ async function computeExtent(
   const { login } = context;
   const { person, keyHash } = signIn;
   const key = keyHash === null ? undefined : await getLoginStub(context).findKey(keyHash);
-  if (key === null) return "The key has ended";
+  if (key === null) return "The key has expired or was revoked";
   if (key && key.profile !== null && key.profile !== request.profile) return "The key belongs to another profile";
   const scopes = intersectScopes(request.scopes, personScopesOf(login, person, key));
   const { tools } = await context.viewOf(request.profile, {
@@ -249,7 +249,7 @@ export async function showConsent(context: LoginContext): Promise<Response> {
   if (!pending) return nothingToDecideResponse(context);
   // Limited, because the page lists every tool.
   if (retryAfterOf({ ...context, clientAddress: pending.signIn.principal }, "consent") !== undefined) {
-    return errorPageResponse(context, "You have asked for this page too often within a minute", WAIT_HINT, 429);
+    return errorPageResponse(context, "You opened this page too often within a minute", WAIT_HINT, 429);
   }
   const { request, signIn, nonce } = pending;
   const client = await findRequestClient(context, request);
@@ -267,14 +267,16 @@ export async function showConsent(context: LoginContext): Promise<Response> {
     tools: extent.tools,
     form: { action: `${context.urls.issuer}/consent?state=${nonce}`, fields: { state: nonce, shown: extent.digest } },
     account: context.urls.account,
-    again: searchParams.has(CHANGED) ? "What there is has changed meanwhile. Look at it once more." : undefined,
+    again: searchParams.has(CHANGED)
+      ? "Something on this page has changed since you opened it. Check it again."
+      : undefined,
   });
   return pageResponse(page, { formTargets: [formTarget(redirect), ...providerTargets(context)] });
 }
 
 /** Also shown to a person who goes back to the page after deciding. */
 function nothingToDecideResponse(context: LoginContext): Response {
-  const why = "You have decided already, or it took too long. You can close this page.";
+  const why = "You have already decided, or this sign-in has expired. You can close this page.";
   const page = errorPage({ tenant: pageTenantOf(context), title: "Nothing left to decide", why, next: RECONNECT_HINT });
   return pageResponse(page, { status: 410 });
 }
@@ -287,7 +289,7 @@ export function providerTargets({ login }: LoginContext): string[] {
 /** Handles the person's decision. */
 export async function handleConsent(context: LoginContext): Promise<Response> {
   if (!isSameOriginForm(context))
-    return errorPageResponse(context, "The form was sent by another page", RECONNECT_HINT, 403);
+    return errorPageResponse(context, "The form was sent from another page", RECONNECT_HINT, 403);
   const answer = new URLSearchParams(context.body);
   const pending = await findPendingConsent(context, answer.get("state"));
   if (!pending) return errorPageResponse(context, EXPIRED_MESSAGE);
@@ -330,12 +332,12 @@ async function allow(context: LoginContext, pending: PendingConsent, answer: URL
   if (extent.digest !== answer.get("shown")) return redirectToStep(context, "consent", { state: nonce, [CHANGED]: "" });
   // Each consent is a line of the audit log, which people must not flood.
   if (retryAfterOf({ ...context, clientAddress: principal }, "allow") !== undefined) {
-    return errorPageResponse(context, "You have allowed too much within a minute", WAIT_HINT, 429);
+    return errorPageResponse(context, "You allowed access too often within a minute", WAIT_HINT, 429);
   }
   const id = createNonce();
   const provider = signIn.provider === null ? undefined : await unsealProvider(tenantContext, nonce, signIn.provider);
   if (signIn.provider !== null && !provider)
-    return errorPageResponse(context, "Your sign-in can be read no more", RECONNECT_HINT, 403);
+    return errorPageResponse(context, "Your sign-in can no longer be read", RECONNECT_HINT, 403);
   const code = createNonce() + createNonce();
   const { resource, profile, redirect, challenge } = request;
   const added = await getLoginStub(context).addGrant(

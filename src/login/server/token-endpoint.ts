@@ -35,7 +35,7 @@ export async function handleToken(context: LoginContext): Promise<Response> {
     resourceUrls.length === 0
       ? null
       : matchResource(context.urls, context.tenantContext.document, resourceUrls)?.resource;
-  if (resource === undefined) throw new OAuthError("invalid_target", "resource names no endpoint of this tenant");
+  if (resource === undefined) throw new OAuthError("invalid_target", "resource must be an endpoint of this tenant");
   const newTokens = await createTokenPair((context.login.accessMinutes ?? ACCESS_MINUTES) * MINUTE_MS);
   const grantRequest = {
     client: client.id,
@@ -47,7 +47,7 @@ export async function handleToken(context: LoginContext): Promise<Response> {
   const type = form.get("grant_type");
   if (type === "refresh_token") return refreshTokens(context, requireField(form, type), { newTokens, grantRequest });
   if (type !== "authorization_code") {
-    throw new OAuthError("unsupported_grant_type", "grant_type is authorization_code or refresh_token");
+    throw new OAuthError("unsupported_grant_type", "grant_type must be authorization_code or refresh_token");
   }
   const [code, challenge] = await Promise.all([
     hashToken(requireField(form, "code")),
@@ -89,8 +89,7 @@ async function refreshTokens(
   if (refreshed.state === "refused") throw await toTokenError(refreshed);
   if (refreshed.state === "wait") throw tooManyTokens(refreshed.until);
   const unsealed = await unseal(ring, PURPOSE, refreshed.sealedTokens);
-  if (unsealed === undefined)
-    throw new Error("the tokens were sealed with another token than the one that they replace");
+  if (unsealed === undefined) throw new Error("the tokens were not sealed with the token that they replace");
   return tokenResponse(JSON.parse(unsealed) as typeof newTokens, refreshed);
 }
 
@@ -102,7 +101,7 @@ async function keyRingOf(oldToken: string): Promise<KeyRing> {
 
 function tooManyTokens(until: number): OAuthError {
   const seconds = Math.max(1, Math.ceil((until - Date.now()) / 1000));
-  const why = "too many access tokens are good at once: use one until it ends";
+  const why = "too many access tokens are valid at once: use one until it expires";
   return new OAuthError("temporarily_unavailable", why, 429, { "retry-after": String(seconds) });
 }
 
@@ -138,7 +137,7 @@ export async function refreshWithRevalidation(
 }
 
 function providerUnavailableError(): OAuthError {
-  return unavailableError("who signed the person in cannot be asked right now: try again", 30);
+  return unavailableError("the identity provider cannot be reached right now: try again", 30);
 }
 
 interface SealedProviderTokens {
@@ -182,7 +181,7 @@ async function revalidateGrant(
     throw providerUnavailableError();
   } else {
     await waitForEnd(await loginStub.endGrant(grant, { name: "tenantry" }));
-    throw new OAuthError("invalid_grant", "who signed the person in does not let them in any more");
+    throw new OAuthError("invalid_grant", "the identity provider no longer accepts the person");
   }
 }
 
@@ -235,18 +234,18 @@ interface ClientForm {
 async function authenticateClient(context: LoginContext): Promise<ClientForm> {
   const form = new URLSearchParams(context.body);
   const repeated = findRepeated(form);
-  if (repeated !== undefined) throw new OAuthError("invalid_request", `${repeated} is there twice`);
+  if (repeated !== undefined) throw new OAuthError("invalid_request", `${repeated} must not occur twice`);
   const basic = parseBasicAuth(context.request.headers.get("authorization"));
   const [id, secret] = basic ?? [form.get("client_id"), form.get("client_secret")];
   const invalidClient = (why: string) =>
     new OAuthError("invalid_client", why, 401, basic ? { "www-authenticate": 'Basic realm="tenantry"' } : {});
   if (id === null) throw invalidClient("client_id is missing");
-  if (basic && (form.get("client_id") ?? id) !== id) throw invalidClient("there are two clients in one request");
+  if (basic && (form.get("client_id") ?? id) !== id) throw invalidClient("the request names two different clients");
   const client = await findClient(context, id);
   if (client.kind === "clientRefusal") throw invalidClient(client.why);
   const { secretHash } = client;
   if (secretHash !== null && !timingSafeEqual(secretHash, await hashToken(secret ?? "")))
-    throw invalidClient("the secret is wrong");
+    throw invalidClient("the client secret is wrong");
   return { client, form };
 }
 

@@ -92,11 +92,11 @@ function checkGrant(
   { digest, resource, identityIssuer: voucher }: GrantRequest,
 ): TokenRejection | undefined {
   if (toGrant(row).person.issuer !== voucher || (row.key_hash !== null && !useKey(host, row.key_hash))) {
-    return rejectToken("the way in which the person signed in is closed: they have to sign in again");
+    return rejectToken("the person must sign in again: their key or sign-in method is no longer valid");
   }
   if (digest !== row.client_digest) return rejectToken("the client has changed since the person allowed it");
   if (resource !== null && resource !== row.resource)
-    return rejectToken("it is for another resource", "invalid_target");
+    return rejectToken("resource differs from the authorization request", "invalid_target");
   return undefined;
 }
 
@@ -114,19 +114,19 @@ export function redeem(host: TenantHost, request: RedeemRequest): RedeemResult {
   const query = "SELECT grant_id, redirect, challenge, expires, redeemed FROM login_codes WHERE hash = ?";
   const [code] = sql.exec<CodeRow>(query, request.code).toArray();
   const row = code && findGrant(host, "id = ?", code.grant_id);
-  if (!row || row.client !== request.client) return rejectToken("the code is not known, or has ended");
+  if (!row || row.client !== request.client) return rejectToken("the code is unknown or has expired");
   // An attacker with only the code, for example from a log, must not be able to end the grant.
-  if (code.challenge !== request.challenge) return rejectToken("code_verifier is not the one of code_challenge");
+  if (code.challenge !== request.challenge) return rejectToken("code_verifier does not match code_challenge");
   if (code.redeemed) {
     // A caller that repeats the request after a lost answer created these tokens, which no other party knows.
     const same = "SELECT expires FROM login_access_tokens WHERE hash = ? AND grant_id = ?";
     const [issued] = sql.exec<{ expires: number }>(same, request.access, row.id).toArray();
     if (issued) return { state: "issued", grant: toGrant(row), expiresInMs: issued.expires - host.now() };
-    return endStolenGrant(host, row, "the code was redeemed before, which ends what came of it");
+    return endStolenGrant(host, row, "the code was already used, so its tokens are revoked");
   }
-  if (code.expires <= host.now()) return rejectToken("the code is not known, or has ended");
+  if (code.expires <= host.now()) return rejectToken("the code is unknown or has expired");
   if (request.redirect !== null && code.redirect !== request.redirect) {
-    return rejectToken("redirect_uri is not the one of the authorization request");
+    return rejectToken("redirect_uri differs from the authorization request");
   }
   const rejection = checkGrant(host, row, request);
   if (rejection) return rejection;
@@ -148,7 +148,7 @@ export function refresh(host: TenantHost, request: TokenRefreshRequest): TokenRe
   const query = "SELECT grant_id, used_at, sealed_tokens FROM login_refresh_tokens WHERE hash = ?";
   const [token] = sql.exec<RefreshRow>(query, request.oldHash).toArray();
   const row = token && findGrant(host, "id = ?", token.grant_id);
-  if (!row || row.client !== request.client) return rejectToken("the refresh token is not known, or has ended");
+  if (!row || row.client !== request.client) return rejectToken("the refresh token is unknown or has expired");
   const rejection = checkGrant(host, row, request);
   if (rejection) return rejection;
   if (token.used_at !== null) return repeatRefresh(host, row, token, request);
@@ -184,7 +184,7 @@ function repeatRefresh(
     const lastsMs = Math.min(at + request.accessMs, row.sign_in_until) - host.now();
     return { state: "issued", sealedTokens, grant: toGrant(row), expiresInMs: lastsMs };
   }
-  return endStolenGrant(host, row, "the refresh token was used before, which ends what came of it");
+  return endStolenGrant(host, row, "the refresh token was already used, so its tokens are revoked");
 }
 
 function issueTokens(

@@ -79,7 +79,7 @@ export async function beginCodeFlow(
   if (typeof ring === "string") return notConfigured(authorize, `the Worker's SECRETS_KEY is ${ring}`);
   const { clientSecret } = login;
   if (clientSecret !== undefined && (await resolveSecret(context, clientSecret)) === undefined)
-    return notConfigured(authorize, `its secret is not set here, ${clientSecret}`);
+    return notConfigured(authorize, `the client secret ${clientSecret} is not set`);
   const verifier = createRandomToken();
   const parameters = {
     ...extraParameters,

@@ -22,7 +22,7 @@ export const oauth2: IdentityProviderClient = {
     const user = await requestUser(context, provider.user, response.tokens.access);
     if (!user) return providerUnavailable(provider.user);
     const subject = user.status === 200 ? subjectOf(user.body) : undefined;
-    if (subject === undefined) return unusableAnswer(provider.user, "its user endpoint names nobody, by sub or id");
+    if (subject === undefined) return unusableAnswer(provider.user, "its user endpoint returned no valid sub or id");
     return toSignInSuccess(provider.user, toPerson(provider, subject, user.body), response.tokens);
   },
   revalidate: (context, tokens, { subject }) => {

@@ -51,9 +51,9 @@ export const oidc: IdentityProviderClient = {
     const userClaims = await fetchUserClaims(context, provider.user, response.tokens.access, claims);
     if (isSignInFailure(userClaims)) return userClaims;
     if (wantsOfflineAccess(context.login) && response.tokens.refresh === undefined) {
-      const why = "people sign in again when its access token ends";
+      const why = "people must sign in again when its access token expires";
       context.tenantContext.onError(
-        new Error(`${issuer} gave no refresh token, though offline_access was asked for: ${why}`),
+        new Error(`${issuer} issued no refresh token, although offline_access was requested: ${why}`),
       );
     }
     return toSignInSuccess(
@@ -113,12 +113,12 @@ async function readIdToken(
   providerState?: SignInState,
 ): Promise<Claims | SignInFailure> {
   const { issuer = "", clientId = "" } = login;
-  if (typeof idToken !== "string") return unusableAnswer(issuer, "there is no ID token");
+  if (typeof idToken !== "string") return unusableAnswer(issuer, "the ID token is missing");
   const verified = await verifyWithIssuer(tenantContext, idToken, { issuer, audience: [clientId] });
   if (!verified) return providerUnavailable(issuer);
   if (verified.kind === "verified") return checkIdToken(verified.claims, login, providerState);
-  const why = verified.kind === "refused" ? verified.why : "no key of its issuer signed it";
-  return unusableAnswer(issuer, `of the ID token, ${why}`);
+  const why = verified.kind === "refused" ? verified.why : "its signature matches no key of its issuer";
+  return unusableAnswer(issuer, `the ID token is invalid: ${why}`);
 }
 
 /**
@@ -131,7 +131,7 @@ function checkIdToken(
   providerState: SignInState | undefined,
 ): Claims | SignInFailure {
   const { aud, azp = Array.isArray(aud) && aud.length > 1 ? undefined : clientId, nonce } = claims;
-  if (azp !== clientId) return unusableAnswer(issuer, "the ID token was given to another client");
+  if (azp !== clientId) return unusableAnswer(issuer, "the ID token is for another client");
   return !providerState || (nonce !== undefined && nonce === providerState["nonce"]) ? claims : unexpectedAnswer();
 }
 
@@ -159,5 +159,7 @@ async function fetchUserClaims(
   if (!user) return providerUnavailable(issuer);
   // A token for an API of the tenant's own cannot read the user endpoint.
   if (user.status !== 200) return fallback;
-  return user.body["sub"] === claims.sub ? user.body : unusableAnswer(issuer, "it says two names for one person");
+  return user.body["sub"] === claims.sub
+    ? user.body
+    : unusableAnswer(issuer, "its user endpoint describes another person than the ID token");
 }

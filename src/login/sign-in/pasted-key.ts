@@ -7,8 +7,8 @@ import type { SignInFailure, IdentityProviderClient } from "./identity-provider-
 
 export const INVALID_KEY: SignInFailure = {
   kind: "notSignedIn",
-  why: "This is not a key of this tenant, or it has ended",
-  next: "Paste the whole key, or ask whoever gave it to you for another",
+  why: "This is not a key of this tenant, or it has expired",
+  next: "Paste the whole key, or ask the person who gave it to you for a new one",
 };
 
 export const pasteKey: IdentityProviderClient = {

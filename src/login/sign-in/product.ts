@@ -30,7 +30,7 @@ export const product: IdentityProviderClient = {
     if (verified.kind !== "verified") {
       return unusableAnswer(
         productUrl,
-        `of the token, ${verified.kind === "refused" ? verified.why : "nobody knows the key"}`,
+        `the token is invalid: ${verified.kind === "refused" ? verified.why : "its key is unknown"}`,
       );
     }
     const { nonce, ...claims } = verified.claims;
@@ -46,6 +46,6 @@ async function getSharedSecret(context: SignInContext): Promise<Uint8Array | Sig
   if (secret.length >= MIN_SECRET_BYTES) return secret;
   return notConfigured(
     productUrl,
-    `its secret ${productSecret} is not set here, or has fewer than ${MIN_SECRET_BYTES} characters`,
+    `the secret ${productSecret} is not set, or has fewer than ${MIN_SECRET_BYTES} characters`,
   );
 }

@@ -45,6 +45,6 @@ export function toSignInSuccess(
 ): SignInSuccess | SignInFailure {
   const success = { kind: "signedIn", person, provider } as const;
   return JSON.stringify(success).length > MAX_IDENTITY_CHARACTERS
-    ? unusableAnswer(url, "it says too much of you at once")
+    ? unusableAnswer(url, "your profile is too large")
     : success;
 }

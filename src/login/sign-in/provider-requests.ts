@@ -44,7 +44,7 @@ async function requestJson(
     const { status } = response;
     const body = parseTokenBody(await response.text(), response.headers.get("content-type"));
     if (status < 500 && status !== 429 && (body || status >= 400)) return { status, body: body ?? {} };
-    tenantContext.onError(new Error(`signing in: ${hostOf(url)} answered ${status}${body ? "" : ", and no JSON"}`));
+    tenantContext.onError(new Error(`sign-in: ${hostOf(url)} answered ${status}${body ? "" : " without JSON"}`));
   } catch (error) {
     tenantContext.onError(error);
   } finally {
@@ -68,7 +68,7 @@ export async function requestTokens(
   const { clientId = "", clientSecret } = context.login;
   const secret = await resolveSecret(context, clientSecret);
   if (clientSecret !== undefined && secret === undefined)
-    return { kind: "refused", code: "its secret is not set here" };
+    return { kind: "refused", code: "the client secret is not set" };
   const request = createTokenRequest({ id: clientId, secret, isBasic: takesBasic }, form);
   const timeoutMs = form["grant_type"] === "refresh_token" ? REFRESH_TIMEOUT_MS : TIMEOUT_MS;
   const answer = await requestJson(context, token, request, timeoutMs);
@@ -78,7 +78,7 @@ export async function requestTokens(
 function parseTokens(status: number, body: Members): ProviderTokenResponse {
   if (status !== 200 || body["error"] !== undefined) return { kind: "refused", code: errorCodeOf(body["error"]) };
   const token = parseTokenResponse(body);
-  if (!token) return { kind: "refused", code: "it gave no bearer token" };
+  if (!token) return { kind: "refused", code: "it issued no bearer token" };
   const { seconds = 0, idToken, ...tokens } = token;
   return {
     kind: "tokens",

@@ -12,20 +12,20 @@ type Rule = (text: string, allow: string | undefined) => string | undefined;
 const isText: Rule = () => undefined;
 
 export const secretRule: Rule = (text) =>
-  parseSecretReference(text) === undefined ? `is {{secret:NAME}}, with a name of ${SECRET_NAME_RULE}` : undefined;
+  parseSecretReference(text) === undefined ? `must be {{secret:NAME}}, where NAME is ${SECRET_NAME_RULE}` : undefined;
 
 /**
  * `isServerSide`: whether the Worker requests the URL. Otherwise the browser does, which may be inside of a network.
  */
 export function urlRule(isServerSide: boolean): Rule {
   return (text, allow) => {
-    if (!URL.canParse(text)) return "is a URL";
+    if (!URL.canParse(text)) return "must be a URL";
     const url = new URL(text);
-    if (url.hash !== "") return "has no fragment";
+    if (url.hash !== "") return "must not have a fragment";
     const problem = allow === undefined ? undefined : findBrokenRuleInUrl(url, allow);
     if (problem === "scheme" || problem === "credentials")
-      return "begins with https:// and holds no name and no password";
-    return problem !== undefined && isServerSide ? "leads to the public internet" : undefined;
+      return "must begin with https:// and contain no user name or password";
+    return problem !== undefined && isServerSide ? "must lead to the public internet" : undefined;
   };
 }
 
@@ -55,7 +55,7 @@ export function findBrokenSignIn(login: LoginDocument, allow: string | undefined
 function checkMember(login: LoginDocument, [name, needs, takes, rule]: MemberRule, allow: string | undefined) {
   const { via, [name]: value } = login;
   const isNeeded = needs.split(" ").includes(via);
-  if (value === undefined) return isNeeded ? `is needed to sign in by ${via}` : undefined;
-  if (!isNeeded && !takes.split(" ").includes(via)) return `has no meaning where people sign in by ${via}`;
+  if (value === undefined) return isNeeded ? `is required when via is ${via}` : undefined;
+  if (!isNeeded && !takes.split(" ").includes(via)) return `is not allowed when via is ${via}`;
   return typeof value === "string" ? rule(value, allow) : undefined;
 }

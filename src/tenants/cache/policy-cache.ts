@@ -149,7 +149,7 @@ function toLeaseRequest(previous: CachedPolicy | undefined, request: PolicyReque
 }
 
 function unchangedLease(previous: CachedPolicy | undefined): GrantedLease {
-  if (!previous) throw new Error("the authority sent nothing and nothing is held");
+  if (!previous) throw new Error("the tenant object sent no policy, and none is cached");
   // For a tenant in code, "unchanged" is only answered once it is seeded. For other tenants the value is not read.
   const { version, created, ring } = previous;
   const nothing = { policy: null, sections: null, key: null, endedSessions: null };
@@ -171,7 +171,7 @@ function createCachedPolicy(
   if (lease.endedSessions) endedSessions.merge(lease.endedSessions);
   const current = findSameVersion(lease, tenant);
   const part = current ?? (lease.policy === null ? previous : createPolicyPart(lease, lease.policy, previous));
-  if (!part) throw new Error("the authority sent no policy and none is held");
+  if (!part) throw new Error("the tenant object sent no policy, and none is cached");
   const leaseMs = part.policy.document.maxStalenessMs ?? request.maxStalenessMs;
   const { policy, sections, memo, catalogMemo, bytes } = part;
   const keyCache = keyCacheOf([current, previous], memo, requestedAt);

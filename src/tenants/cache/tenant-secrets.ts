@@ -43,11 +43,12 @@ export async function unsealSecret(
 ): Promise<string | undefined> {
   const ring = await getSecretsRing(env);
   if (ring === "unset") return undefined;
-  if (ring === "broken") throw new Error("the Worker's SECRETS_KEY is not what it must be");
+  if (ring === "broken") throw new Error("the Worker's SECRETS_KEY is invalid");
   const sealedText = await getSealed();
   if (sealedText === null) return undefined;
   const value = await unseal(ring, purposeOf(tenant, name), sealedText);
-  if (value === undefined) throw new Error(`the secret "${name}" was sealed under another SECRETS_KEY: set it again`);
+  if (value === undefined)
+    throw new Error(`the secret "${name}" was encrypted with another SECRETS_KEY: set the secret again`);
   return value;
 }
 

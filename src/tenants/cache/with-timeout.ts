@@ -6,11 +6,11 @@ import { AppError } from "../../protocol/app-error.ts";
 const TIMEOUT_MS = 5000;
 const RETRY_AFTER_S = 2;
 
-/** Rejects after `milliseconds`. `callee` is named in the error. */
-export async function withTimeout<T>(work: Promise<T>, milliseconds = TIMEOUT_MS, callee = "it"): Promise<T> {
+/** Rejects after `milliseconds`. `callee` is named in the error; by default, an object or KV is waited for. */
+export async function withTimeout<T>(work: Promise<T>, milliseconds = TIMEOUT_MS, callee = "storage"): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const timeout = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`${callee} gave no answer within ${milliseconds} ms`)), milliseconds);
+    timer = setTimeout(() => reject(new Error(`${callee} did not answer within ${milliseconds} ms`)), milliseconds);
   });
   try {
     return await Promise.race([work, timeout]);

@@ -11,7 +11,7 @@ const KINDS = ["tools", "prompts", "resources"] as const;
 
 export function checkProfiles(what: string, profiles: Readonly<Record<string, ProfileDocument>>): void {
   for (const [at, name, profile] of entriesOf(`${what}: profiles`, profiles)) {
-    assertRule(SLUG.test(name), at, `a name is ${SLUG_RULE}`);
+    assertRule(SLUG.test(name), at, `a name must be ${SLUG_RULE}`);
     checkTexts(
       at,
       profile,
@@ -37,18 +37,18 @@ function checkNamedPatterns(path: string, patterns: NamedPatterns = {}, renames:
   for (const [renamePath, tool, renaming] of entriesOf(`${path}.rename`, rename, Infinity)) {
     // The same texts and bounds as in the admin API.
     checkTexts(renamePath, renaming, "name title description", "description");
-    assertRule(RENAMED.test(tool), renamePath, `what is renamed has ${RENAMED_RULE}`);
+    assertRule(RENAMED.test(tool), renamePath, `the original name must be ${RENAMED_RULE}`);
     assertRule(
       renaming.name === undefined || LISTED_NAME.test(renaming.name),
       renamePath,
-      `a name is ${LISTED_NAME_RULE}`,
+      `a name must be ${LISTED_NAME_RULE}`,
     );
   }
 }
 
 export function checkScopes(what: string, scopes: Readonly<Record<string, ScopeDocument>>): void {
   for (const [at, name, scope] of entriesOf(`${what}: scopes`, scopes)) {
-    assertRule(NAME.test(name), at, `a name is ${NAME_RULE}`);
+    assertRule(NAME.test(name), at, `a name must be ${NAME_RULE}`);
     checkTexts(at, scope, "description tools prompts resources");
     for (const kind of KINDS) checkPatternList(`${at}.${kind}`, scope[kind]);
   }
@@ -58,7 +58,7 @@ function checkPatternList(at: string, list: readonly string[] = []): void {
   checkPatterns(at, list);
   const { pattern: longest, patterns: most } = BOUNDS;
   const isRight = list.length <= most && list.every((one) => one !== "" && charactersOf(one) <= longest);
-  assertRule(isRight, at, `at most ${most} patterns of 1 to ${longest} characters`);
+  assertRule(isRight, at, `must have at most ${most} patterns of 1 to ${longest} characters`);
 }
 
 export function checkPatterns(at: string, list: unknown = []): void {
@@ -73,7 +73,7 @@ function entriesOf<T>(
 ): (readonly [string, string, T])[] {
   assertKnownKeys(at, named);
   const entries = Object.entries(named);
-  assertRule(entries.length <= most, at, `at most ${most}`);
+  assertRule(entries.length <= most, at, `must have at most ${most} entries`);
   return entries.map(([name, value]) => [`${at}.${name}`, name, value]);
 }
 
@@ -83,7 +83,7 @@ function checkTexts(at: string, members: object, known: string, long?: string): 
   for (const name of ["title", "description", "instructions"]) {
     const { [name]: text = "" } = members as Readonly<Record<string, string>>;
     const most = name === long ? BOUNDS.longText : BOUNDS.text;
-    assertRule(charactersOf(text) <= most, at, `${name}: at most ${most} characters`);
+    assertRule(charactersOf(text) <= most, at, `${name} must have at most ${most} characters`);
   }
 }
 

@@ -27,5 +27,5 @@ export const TOOL_NAME = /^(?!\.{1,2}$|__proto__$)[A-Za-z0-9_.-]{1,128}$/;
 export const TOOL_NAME_RULE = "1 to 128 characters of A-Z, a-z, 0-9, _ . -";
 /** An upstream's own name, as in `ID__OWN`, may have any characters. */
 export const RENAMED = /^[^*?]{1,300}$/u;
-export const RENAMED_RULE = "1 to 300 characters, none of them * or ?";
+export const RENAMED_RULE = "1 to 300 characters without * or ?";
 export const RESULT_BUDGETS = { bytes: [1000, 100_000_000], tokens: [250, 25_000_000] } as const;

@@ -131,7 +131,7 @@ export function defineTenant<Seed>(
   all: readonly ToolDefinition[],
 ): Tenant<Seed> {
   if (!isTenantId(id)) {
-    throw new TypeError(`tenant id "${id}": 1 to 40 of a-z, 0-9 and inner hyphens, and not a reserved word`);
+    throw new TypeError(`tenant id "${id}": must be 1 to 40 of a-z, 0-9 and inner hyphens, and not a reserved word`);
   }
   checkDefinition(`tenant "${id}"`, definition);
   const { maxStalenessMs = DEFAULT_MAX_STALENESS_MS } = definition;
@@ -153,8 +153,8 @@ function checkDefinition(what: string, definition: TenantDefinitionOf): void {
 }
 
 function modeError(mode: unknown): string {
-  if (MODES.includes(mode as Mode)) return `mode "${String(mode)}" needs auth; without it, mode is open or key`;
-  return `mode is one of ${MODES.join(", ")}, not ${JSON.stringify(mode)}${didYouMean(String(mode), MODES)}`;
+  if (MODES.includes(mode as Mode)) return `mode "${String(mode)}" needs auth; without auth, mode must be open or key`;
+  return `mode must be one of ${MODES.join(", ")}, not ${JSON.stringify(mode)}${didYouMean(String(mode), MODES)}`;
 }
 
 function checkLists(what: string, { tools, prompts, resources }: TenantDefinitionOf): void {

@@ -72,7 +72,7 @@ export function explainVisibility(
 ): VisibilityDecision {
   const setting = kind === "tools" ? settingOf(document, name) : undefined;
   const enabled = setting?.setting.enabled ?? true;
-  const enabledReason = setting ? `tenant: tools.${setting.by} says enabled: ${enabled}` : "tenant: enabled by default";
+  const enabledReason = setting ? `tenant: tools.${setting.by} has enabled: ${enabled}` : "tenant: enabled by default";
   const byScopes = explainScopes(filter.scopes, kind, name);
   const rules: readonly Rule[] = [[enabled, enabledReason], explainPatterns(filter.profile?.[kind], name), byScopes];
   const denials = rules.flatMap(([isAllowed, reason]) => (isAllowed ? [] : [reason]));

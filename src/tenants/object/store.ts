@@ -124,7 +124,7 @@ export function migrate(sql: SqlStorage, stores: readonly Pick<Store, "name" | "
     if (oldest > known) throw new Error(`${name}: stored ${OTHER_RELEASE}`);
     // The author's error hook is not known here.
     // oxlint-disable-next-line no-console
-    if (applied > known) console.warn(`${name}: migration ${applied} is of a later release, after ${known}`);
+    if (applied > known) console.warn(`${name}: migration ${applied} is newer than this release, which has ${known}`);
     if (applied >= known) continue;
     for (const statement of migrations.slice(applied)) sql.exec(statement);
     saveSchema(sql, name, known, oldestReader);

@@ -21,13 +21,17 @@ describe("OPERATORS", () => {
   });
 
   it.each<[string, unknown, string]>([
-    ["no JSON", "issuer=x", "it is no object in JSON"],
-    ["a list", [], "it is no object in JSON"],
-    ["a member that nobody knows", { ...CONFIG, role: {} }, "role: is none of issuer, clientId, claim, audience"],
+    ["no JSON", "issuer=x", "it must be a JSON object"],
+    ["a list", [], "it must be a JSON object"],
+    [
+      "a member that nobody knows",
+      { ...CONFIG, role: {} },
+      "unknown field role, expected issuer, clientId, claim, audience",
+    ],
     ["no claim", { ...CONFIG, claim: undefined }, "claim: must be a text"],
     ["an empty client", { ...CONFIG, clientId: "" }, "clientId: must be a text"],
-    ["an issuer without TLS", { ...CONFIG, issuer: "http://login.example.com" }, "issuer: begins with https://"],
-    ["an issuer that is private", { ...CONFIG, issuer: "https://10.0.0.1" }, "issuer: begins with https://"],
+    ["an issuer without TLS", { ...CONFIG, issuer: "http://login.example.com" }, "issuer: must begin with https://"],
+    ["an issuer that is private", { ...CONFIG, issuer: "https://10.0.0.1" }, "issuer: must begin with https://"],
     ["an audience that is a list", { ...CONFIG, audience: ["x"] }, "audience: must be a text"],
     ["scopes in one text", { ...CONFIG, scopes: "openid email" }, "scopes: must be a list of texts"],
     ["no roles", { ...CONFIG, roles: {} }, "roles.: must be owner, operator, auditor, or a list"],

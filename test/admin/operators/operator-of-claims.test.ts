@@ -21,7 +21,7 @@ describe("an address", () => {
       const claims = { email, email_verified: isVerified };
       expect(operatorOf(claims, "email", roles)).toMatchObject({ role: "owner" });
     }
-    const refused = { kind: "refused", why: "no value of its claim email has a role here" };
+    const refused = { kind: "refused", why: "its claim email has no value with a role in OPERATORS" };
     for (const isVerified of [false, "false"]) {
       expect(operatorOf({ email, email_verified: isVerified }, "email", roles)).toEqual(refused);
     }
@@ -56,7 +56,7 @@ it("a day is the longest that a token may live, by when it was made or by now, w
     const found = operatorOf({ groups: "a", iat, exp }, "groups", roles);
     return "kind" in found ? found : found.role;
   };
-  const refused = { kind: "refused", why: "it lives longer than a day" };
+  const refused = { kind: "refused", why: "its lifetime is longer than a day" };
   expect(lives(at, at + 86_400)).toBe("owner");
   expect(lives(undefined, at + 86_400)).toBe("owner");
   expect(lives(at, at + 86_431)).toEqual(refused);

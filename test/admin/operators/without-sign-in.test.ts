@@ -36,11 +36,11 @@ it("a mistake in the variable is logged once in an isolate, and not shown to cal
   expect(refused).toMatchObject({
     status: 401,
     body: {
-      detail: "The token is not accepted: the Worker's OPERATORS names no authorization server that can be used",
+      detail: "The token is not accepted: the Worker's OPERATORS is missing or invalid",
     },
   });
   expect(logged.map(String)).toEqual([
-    "Error: The Worker's OPERATORS is not accepted: roles.secret-group: must be owner, operator, auditor, or a list of tenants",
+    "Error: The Worker's OPERATORS is invalid: roles.secret-group: must be owner, operator, auditor, or a list of tenants",
   ]);
 });
 

@@ -152,7 +152,7 @@ describe("a document that breaks a rule", () => {
       "has a prompt with a URI that is none",
       { prompts: { p: embed("no scheme") } },
       "prompts.p.messages.0.content.uri",
-      "a URI starts with a scheme",
+      "a URI must start with a scheme",
     ],
     [
       "names an argument twice",

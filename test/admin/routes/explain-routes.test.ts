@@ -73,7 +73,7 @@ describe("what decides", () => {
 
   it("is what the tenant says where it switched the tool off, and nothing where it is seen and callable", async () => {
     const id = await newTenant({ mode: "open", tools: { "w*": { enabled: false } } });
-    expect(await explained(id, "wipe")).toMatchObject({ decidedBy: ["tenant: tools.w* says enabled: false"] });
+    expect(await explained(id, "wipe")).toMatchObject({ decidedBy: ["tenant: tools.w* has enabled: false"] });
     expect(await explained(id, "add")).toMatchObject({ visible: true, callable: true, decidedBy: [] });
   });
 

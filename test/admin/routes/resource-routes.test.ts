@@ -165,8 +165,8 @@ function streamOf(size: number): ReadableStream<Uint8Array> {
 
 describe("a resource that breaks a rule", () => {
   it.each<[string, Bad, string, string]>([
-    ["has no URI", { uri: "no scheme" }, "uri", "a URI starts with a scheme"],
-    ["climbs out", { uri: "file:///a/../b" }, "uri", "a URI has no . or .. segments"],
+    ["has no URI", { uri: "no scheme" }, "uri", "a URI must start with a scheme"],
+    ["climbs out", { uri: "file:///a/../b" }, "uri", "a URI must not have . or .. segments"],
     ["has too long a URI", { uri: `note:${"x".repeat(2048)}` }, "uri", "at most 2048"],
     ["has an empty name", { more: "&name=" }, "name", "at least 1 character"],
     ["is worth more than all", { more: "&priority=2" }, "priority", "at most 1"],

@@ -37,8 +37,8 @@ it("a member that the author's schema does not have is a warning, and the docume
   expect(await write(`/tenants/${id}/document`, json)).toEqual({
     status: 200,
     warnings: [
-      { field: "settings.seat", rule: "the schema has no such member: did you mean seats?" },
-      { field: "tools.quote_price.config.x", rule: "the schema has no such member" },
+      { field: "settings.seat", rule: "is not in the schema: did you mean seats?" },
+      { field: "tools.quote_price.config.x", rule: "is not in the schema" },
     ],
   });
 });

@@ -335,7 +335,7 @@ test("the endpoint is told whether a person can be asked", async () => {
 });
 
 test("a tool that asks without a terminal says where it can be answered", async () => {
-  const message = "note_write: the client did not declare elicitation.form";
+  const message = "note_write: this client does not support elicitation.form: use a client that does";
   const { call } = await toolEndpoint(() => ({ status: 400, error: { code: -32021, message } }));
   const { exit, stderr } = await call(["demo", "note_write"]);
   expect({ exit, stderr }).toEqual({

@@ -88,6 +88,6 @@ test("in 2024-11-05 audio is not sent, and the tool gets the reason", async () =
   const client = await client2025(lab, "2024-11-05", EVERYTHING);
   const { result, messages } = await client.request("tools/call", { name: "lab_ask", arguments: { kind: "audio" } });
   expect(messages).toHaveLength(1);
-  const text = "lab_ask: the client's revision 2024-11-05 knows no audio";
+  const text = "lab_ask: the client's revision 2024-11-05 does not support audio";
   expect(result).toEqual({ content: [{ type: "text", text }], isError: true });
 });

@@ -219,7 +219,7 @@ describe("content that a tool stores for its caller", () => {
     const tenant = await tenantOf();
     const made = await make({ path: tenant.id }, { body });
     expect(made.result?.isError).toBe(true);
-    expect(logged.join()).toMatch(/more than|longer than/);
+    expect(logged.join()).toMatch(/at most|longer than/);
     expect(await rowsOf(tenant, "SELECT 1 FROM results")).toEqual([]);
   });
 });
@@ -258,6 +258,6 @@ describe("a Worker with neither links() nor gateway()", () => {
     const tenant = await tenantOf();
     const made = await make({ path: tenant.id, worker: without });
     expect(made.result?.isError).toBe(true);
-    expect(logged.join()).toContain("ctx.link needs links() or gateway()");
+    expect(logged.join()).toContain("ctx.link needs links() or gateway() in the features of createWorker");
   });
 });

@@ -139,7 +139,7 @@ describe.each(["2025", "2026"] as const)("a call that returns to its tenant, in 
     await readAgain(two, { upstreams: { one: { url: `${at}/mcp/${one.id}`, uris: ["file:///"], era } } });
     hops = 0;
     const { error } = await ask(one, "resources/read", { uri: "file:///a" });
-    expect(error).toMatchObject({ message: expect.stringContaining("circle of tools") as string });
+    expect(error).toMatchObject({ message: expect.stringContaining("loop of tools") as string });
     // A session of era 2025 begins with two requests at each hop.
     expect(hops).toBeGreaterThanOrEqual(8);
     expect(hops).toBeLessThanOrEqual(era === "2026" ? 9 : 40);

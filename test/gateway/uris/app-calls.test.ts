@@ -93,7 +93,7 @@ describe("a tool of an upstream with user interfaces", { timeout: 30_000 }, () =
       a: upstreamWith("a", { show: PANEL, one: PANEL }),
       b: upstreamWith("b", { show: PANEL }),
     });
-    expect(await call("show")).toBe("Unknown tool: show, of which there are several");
+    expect(await call("show")).toBe("Unknown tool: show; several sources have it, so use a name from the list");
     expect(await call("b__show")).toBe("show of b");
     expect(await call("one")).toBe("one of a");
   });

@@ -32,30 +32,42 @@ describe("a document", () => {
   });
 
   test.each([
-    { what: "of another URL", document: { client_id: `${ID}/` }, why: "client_id is not its URL" },
-    { what: "without an id", document: { client_id: undefined }, why: "client_id is not its URL" },
-    { what: "without a name", document: { client_name: undefined }, why: "no client_name" },
-    { what: "without redirect URIs", document: { redirect_uris: undefined }, why: "none of its redirect_uris" },
-    { what: "with none that can be used", document: { redirect_uris: ["data:,"] }, why: "none of its redirect_uris" },
-    { what: "with a text for redirect URIs", document: { redirect_uris: REDIRECT }, why: "none of its redirect_uris" },
+    { what: "of another URL", document: { client_id: `${ID}/` }, why: "client_id must be the URL" },
+    { what: "without an id", document: { client_id: undefined }, why: "client_id must be the URL" },
+    { what: "without a name", document: { client_name: undefined }, why: "client_name is missing" },
+    {
+      what: "without redirect URIs",
+      document: { redirect_uris: undefined },
+      why: "its redirect_uris are missing or not allowed",
+    },
+    {
+      what: "with none that can be used",
+      document: { redirect_uris: ["data:,"] },
+      why: "its redirect_uris are missing or not allowed",
+    },
+    {
+      what: "with a text for redirect URIs",
+      document: { redirect_uris: REDIRECT },
+      why: "its redirect_uris are missing or not allowed",
+    },
     {
       what: "of a client with a key alone",
       document: { token_endpoint_auth_method: "private_key_jwt" },
-      why: "its token_endpoint_auth_method is not none",
+      why: "its token_endpoint_auth_method must be none",
     },
     {
       what: "that takes none back",
       document: { token_endpoint_auth_method: "none", token_endpoint_auth_methods_supported: ["private_key_jwt"] },
-      why: "is not none",
+      why: "must be none",
     },
-    { what: "with a secret", document: { client_secret: "x" }, why: "has a client_secret" },
+    { what: "with a secret", document: { client_secret: "x" }, why: "must not contain a client_secret" },
     {
       what: "with a secret's method",
       document: { token_endpoint_auth_method: "client_secret_post" },
-      why: "is not none",
+      why: "must be none",
     },
     { what: "without the flow", document: { grant_types: ["client_credentials"] }, why: "authorization_code" },
-    { what: "without codes", document: { response_types: ["token"] }, why: "response_types code" },
+    { what: "without codes", document: { response_types: ["token"] }, why: "response_types must include code" },
   ])("$what is refused", ({ document, why }) => {
     const metadata = parseClientDocument(ID, { ...DOCUMENT, ...document });
     expect(metadata).toMatchObject({ kind: "fault", error: "invalid_client_metadata" });

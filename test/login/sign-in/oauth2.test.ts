@@ -75,14 +75,14 @@ describe("a person who signed in", () => {
   ])("is refused if the user endpoint has %s", async (_what, profile) => {
     const { signIn, provider } = await setup();
     provider.instead["/userinfo"] = () => Response.json(profile);
-    expect(await signIn()).toMatchObject({ kind: "notSignedIn", why: expect.stringContaining("names nobody") });
+    expect(await signIn()).toMatchObject({ kind: "notSignedIn", why: expect.stringContaining("no valid sub or id") });
   });
 });
 
 describe("a sign-in is refused", () => {
   it("by an answer with another state, or with a code that is refused in an answer of 200", async () => {
     const { signIn, provider } = await setup();
-    const stray = { kind: "notSignedIn", why: "This answer belongs to another sign-in, or to one that is over" };
+    const stray = { kind: "notSignedIn", why: "This sign-in has ended, or it was started in another browser" };
     expect(await signIn((answer) => answer.set("state", "x"))).toMatchObject(stray);
     expect(provider.heard.map(({ path }) => path)).not.toContain("/token");
     expect(await signIn((answer) => answer.set("code", "x"))).toMatchObject(stray);
@@ -93,7 +93,7 @@ describe("a sign-in is refused", () => {
     for (const answer of [{}, { access_token: "a", token_type: "DPoP" }, { access_token: "with blank" }]) {
       provider.instead["/token"] = () => Response.json(answer);
       expect(await signIn()).toMatchObject({
-        why: expect.stringContaining("it gave no bearer token"),
+        why: expect.stringContaining("it issued no bearer token"),
         error: "server_error",
       });
     }

@@ -25,7 +25,7 @@ function expectIn(signed: SignInSuccess | SignInFailure): SignInSuccess {
   return signed as SignInSuccess;
 }
 
-const STRAY = "This answer belongs to another sign-in, or to one that is over";
+const STRAY = "This sign-in has ended, or it was started in another browser";
 
 function expectOut(signed: SignInSuccess | SignInFailure, why: string, error?: string): void {
   const { kind, next, ...told } = signed as SignInFailure;
@@ -34,7 +34,7 @@ function expectOut(signed: SignInSuccess | SignInFailure, why: string, error?: s
     why: expect.stringContaining(why),
     ...(error && { error }),
   });
-  expect(next).toMatch(/Begin again|begin again/);
+  expect(next).toMatch(/Start again/);
 }
 
 const tokenRequests = ({ heard: requests }: IdentityProvider) => requests.filter(({ path }) => path === "/token");
@@ -82,7 +82,10 @@ describe("a person who signed in", () => {
   });
 
   it.each([
-    ["openid offline_access", [expect.objectContaining({ message: expect.stringContaining("gave no refresh token") })]],
+    [
+      "openid offline_access",
+      [expect.objectContaining({ message: expect.stringContaining("issued no refresh token") })],
+    ],
     ["openid", []],
   ])(
     "has no refresh token at a provider that gives none, of which operators hear where %j asks for it",
@@ -180,14 +183,14 @@ describe("an answer is refused", () => {
     provider.atBrowser = null;
     expectOut(
       await signIn((answer) => answer.set("error_description", "PROVIDER-WORDS")),
-      "did not let you in",
+      "denied access",
       "access_denied",
     );
     const codes = [
-      ["login_required", "did not let you in", "access_denied"],
+      ["login_required", "denied access", "access_denied"],
       ["temporarily_unavailable", "cannot be reached", "temporarily_unavailable"],
       ["invalid_scope", "invalid_scope", "server_error"],
-      ["<script>", "used: refused", "server_error"],
+      ["<script>", "failed: refused", "server_error"],
     ] as const;
     for (const [code, why, error] of codes) expectOut(await signIn((answer) => answer.set("error", code)), why, error);
   });
@@ -206,12 +209,12 @@ describe("an ID token is refused", () => {
       "another client",
       "server_error",
     ],
-    ["given to another client", () => ({ aud: [CLIENT, "other"], azp: "other" }), "another client", "server_error"],
+    ["is for another client", () => ({ aud: [CLIENT, "other"], azp: "other" }), "another client", "server_error"],
     ["of another issuer", () => ({ iss: "https://evil.example" }), "it has another issuer", "server_error"],
     ["that has expired", () => ({ exp: now() - HOUR }), "it has expired", "server_error"],
-    ["that never ends", () => ({ exp: undefined }), "it does not say when it ends", "server_error"],
+    ["that never ends", () => ({ exp: undefined }), "its exp claim is missing", "server_error"],
     ["that is for later", () => ({ nbf: now() + HOUR }), "it is not valid yet", "server_error"],
-    ["of nobody", () => ({ sub: undefined }), "it names nobody", "server_error"],
+    ["of nobody", () => ({ sub: undefined }), "its sub claim is missing or too long", "server_error"],
   ])("%s", async (_what, claims, why, error) => {
     const { signIn, provider } = await setup();
     provider.claims = claims();
@@ -237,13 +240,13 @@ describe("an ID token is refused", () => {
     expectOut(await signIn(), "it cannot be verified", "server_error");
     const none = await setup();
     none.provider.instead["/token"] = () => Response.json({ access_token: "access-1", token_type: "Bearer" });
-    expectOut(await none.signIn(), "there is no ID token", "server_error");
+    expectOut(await none.signIn(), "the ID token is missing", "server_error");
   });
 
   it("while the user endpoint names another person", async () => {
     const { signIn, provider } = await setup({ claims: ["groups"] });
     provider.instead["/userinfo"] = () => Response.json({ sub: "00u-bob", groups: ["admins"] });
-    expectOut(await signIn(), "two names for one person", "server_error");
+    expectOut(await signIn(), "describes another person", "server_error");
   });
 });
 
@@ -275,9 +278,9 @@ describe("a provider", () => {
     [
       "answers a page",
       () => new Response("<html>PROVIDER-WORDS", { headers: { "content-type": "text/html" } }),
-      "no JSON",
+      "without JSON",
     ],
-    ["answers half a token", () => new Response('{"access_token":"PROVIDER-WORDS'), "no JSON"],
+    ["answers half a token", () => new Response('{"access_token":"PROVIDER-WORDS'), "without JSON"],
     ["answers 50 MB", () => new Response(endless()), "the response is too large"],
     ["leads to a private address", () => leadingTo("https://10.0.0.1/token"), "too many redirects"],
     ["does not let itself be connected to", () => Promise.reject(new TypeError("fetch failed")), "fetch failed"],
@@ -313,14 +316,18 @@ describe("a provider", () => {
     const { context, provider } = await setup();
     const wrong = await contextWith(context.login, ISSUER, { CLIENT: "another" });
     const signed = await signInWith(oidc, wrong.context, provider);
-    expectOut(signed, "used: invalid_client", "server_error");
+    expectOut(signed, "failed: invalid_client", "server_error");
     expect(JSON.stringify(signed)).not.toContain("PROVIDER-WORDS");
     const unset = await contextWith({ ...context.login, clientSecret: "{{secret:NOBODY}}" });
-    expectOut(await signInWith(oidc, unset.context, provider), "its secret is not set here", "server_error");
+    expectOut(
+      await signInWith(oidc, unset.context, provider),
+      "the client secret {{secret:NOBODY}} is not set",
+      "server_error",
+    );
     // Nobody is sent there for nothing, and whoever runs this server is told which.
     expectOut(
       (await oidc.begin?.(unset.context, "s")) as SignInFailure,
-      "yet: its secret is not set here, {{secret:NOBODY}}",
+      "correctly: the client secret {{secret:NOBODY}} is not set",
       "server_error",
     );
   });
@@ -328,7 +335,7 @@ describe("a provider", () => {
   it("that sends more claims than a cookie can carry is refused", async () => {
     const { signIn, provider } = await setup();
     Object.assign(provider.people["alice"] ?? {}, { groups: Array.from({ length: 1000 }, () => crypto.randomUUID()) });
-    expectOut(await signIn(), "too much of you", "server_error");
+    expectOut(await signIn(), "profile is too large", "server_error");
   });
 });
 

@@ -5,7 +5,7 @@ import type { LoginContext } from "../../../src/login/login-context.ts";
 import { ISSUER, contextWith } from "./sign-in.ts";
 
 const SHARED = "0123456789abcdef0123456789abcdef";
-const STRAY = "This answer belongs to another sign-in, or to one that is over";
+const STRAY = "This sign-in has ended, or it was started in another browser";
 
 function signed(claims: JWTPayload, secret = SHARED, alg = "HS256"): Promise<string> {
   return new SignJWT(claims).setProtectedHeader({ alg }).sign(new TextEncoder().encode(secret));
@@ -72,7 +72,7 @@ describe("a token is refused", () => {
     ["for another tenant", { aud: "https://mcp.example.com/login/globex" }, "it is for another audience"],
     ["for nobody", { aud: undefined }, "it is for another audience"],
     ["that has expired", { iat: now() - 120, exp: now() - 60 }, "it has expired"],
-    ["that never ends", { exp: undefined }, "it does not say when it ends"],
+    ["that never ends", { exp: undefined }, "its exp claim is missing"],
     [
       "that was made six minutes ago, however long it says that it lasts",
       { iat: now() - 360, exp: now() + 9999 },
@@ -80,8 +80,8 @@ describe("a token is refused", () => {
     ],
     ["that does not say when it was made", { iat: undefined }, "five minutes"],
     ["that is to be made later", { iat: now() + 360, exp: now() + 400 }, "five minutes"],
-    ["that names nobody", { sub: undefined }, "it names nobody"],
-    ["that names nobody in many words", { sub: "x".repeat(256) }, "it names nobody"],
+    ["that names nobody", { sub: undefined }, "its sub claim is missing or too long"],
+    ["that names nobody in many words", { sub: "x".repeat(256) }, "its sub claim is missing or too long"],
   ])("%s", async (_what, claims, why) => {
     const { context } = await setup();
     const told = await finish(context, "s1", await tokenFor("s1", claims));

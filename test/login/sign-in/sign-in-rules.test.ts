@@ -43,7 +43,7 @@ it.each([
   ["product", "productSecret"],
 ] as const)("signing in by %s needs %s", (via, name) => {
   expect(brokenIn({ ...GOOD[via], [name]: undefined })).toEqual([
-    expect.stringContaining(`auth.login.${name} is needed`),
+    expect.stringContaining(`auth.login.${name} is required`),
   ]);
 });
 
@@ -54,22 +54,22 @@ it.each([
   ["product", { clientSecret: SECRET }, "clientSecret"],
   ["oauth2", { issuer: "https://login.acme.com" }, "issuer"],
 ] as const)("members that %s does not use are refused: %o", (via, more, name) => {
-  expect(brokenIn({ ...GOOD[via], ...more })).toEqual([expect.stringContaining(`auth.login.${name} has no meaning`)]);
+  expect(brokenIn({ ...GOOD[via], ...more })).toEqual([expect.stringContaining(`auth.login.${name} is not allowed`)]);
 });
 
 it.each([
-  ["oidc", { issuer: "https://10.0.0.1" }, "leads to the public internet"],
-  ["oidc", { issuer: "https://login.acme.com/?x" }, "has no query"],
+  ["oidc", { issuer: "https://10.0.0.1" }, "lead to the public internet"],
+  ["oidc", { issuer: "https://login.acme.com/?x" }, "must not have a query"],
   ["oidc", { issuer: "https://login.acme.com/.well-known/openid-configuration" }, "not the URL of the metadata"],
-  ["key", { clients: ["claude.ai"] }, "a host has several clients"],
-  ["key", { clients: ["https://claude.ai/"] }, "a host has several clients"],
-  ["oidc", { clientSecret: "hunter2" }, "is {{secret:NAME}}"],
-  ["product", { productSecret: "x{{secret:CLIENT}}" }, "is {{secret:NAME}}"],
-  ["product", { productUrl: "http://app.acme.com/login" }, "begins with https://"],
-  ["product", { productUrl: "javascript:alert(1)" }, "begins with https://"],
-  ["oauth2", { tokenUrl: "https://169.254.169.254/token" }, "leads to the public internet"],
-  ["oauth2", { userUrl: "https://u:p@api.github.com/user" }, "holds no name and no password"],
-  ["oauth2", { authorizeUrl: "github.com" }, "is a URL"],
+  ["key", { clients: ["claude.ai"] }, "not a host"],
+  ["key", { clients: ["https://claude.ai/"] }, "not a host"],
+  ["oidc", { clientSecret: "hunter2" }, "must be {{secret:NAME}}"],
+  ["product", { productSecret: "x{{secret:CLIENT}}" }, "must be {{secret:NAME}}"],
+  ["product", { productUrl: "http://app.acme.com/login" }, "must begin with https://"],
+  ["product", { productUrl: "javascript:alert(1)" }, "must begin with https://"],
+  ["oauth2", { tokenUrl: "https://169.254.169.254/token" }, "lead to the public internet"],
+  ["oauth2", { userUrl: "https://u:p@api.github.com/user" }, "contain no user name or password"],
+  ["oauth2", { authorizeUrl: "github.com" }, "must be a URL"],
   ["oidc", { scopes: { claim: "groups", values: { a: ["readin"] } } }, 'did you mean "reading"?'],
 ] as const)("%s with %o is refused", (via, changed, rule) => {
   expect(brokenIn({ ...GOOD[via], ...changed }).join()).toContain(rule);
@@ -79,7 +79,7 @@ it.each(["common", "organizations", "consumers", "{tenantid}", "%7Btenantid%7D"]
   "Entra's address of all directories, %s, is no issuer of one",
   (name) => {
     const issuer = `https://login.microsoftonline.com/${name}/v2.0`;
-    expect(brokenIn({ ...GOOD.oidc, issuer }).join()).toContain("names one directory of Entra by its id");
+    expect(brokenIn({ ...GOOD.oidc, issuer }).join()).toContain("must name one Entra directory by its id");
     const directory = "https://login.microsoftonline.com/72f988bf-86f1-41af-91ab-2d7cd011db47/v2.0";
     expect(brokenIn({ ...GOOD.oidc, issuer: directory })).toEqual([]);
   },

@@ -107,7 +107,7 @@ describe("an id of a later release", () => {
     const call = callOf({ params: { name: "add", arguments: {}, requestState: state } });
     expect(await openReplayState({ tenant: "acme", profile: null, principal: "anonymous", ring }, call)).toMatchObject({
       error: "invalidParams",
-      message: expect.stringContaining("of another release; send the request again"),
+      message: expect.stringContaining("from another release; send the request again"),
     });
   });
 
