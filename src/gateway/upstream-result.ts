@@ -73,7 +73,11 @@ function parseInputRequired(json: string, { call, server }: ResultContext): Upst
   }
   if (missing.size > 0) {
     const data = { server, requiredCapabilities: requiredCapabilities(...missing) };
-    return failure("missingCapability", `${server}: the client did not declare ${[...missing].join(", ")}`, data);
+    return failure(
+      "missingCapability",
+      `${server}: this client does not support ${[...missing].join(", ")}: use a client that does`,
+      data,
+    );
   }
   const questionsJson = isStandard ? json : JSON.stringify({ ...result, inputRequests: Object.fromEntries(questions) });
   return { json: questionsJson, ...(state !== undefined && { state }) };

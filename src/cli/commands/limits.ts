@@ -79,5 +79,5 @@ async function assertLimitExists({ api }: CommandContext, tenant: string, name: 
   if (names.includes(name)) return;
   const suggestedName = nearestName(name, names);
   const suggestion = suggestedName === undefined ? `limits are: ${names.join(", ")}` : `did you mean ${suggestedName}?`;
-  throw usageError(`there is no limit ${name}; ${suggestion}`);
+  throw usageError(`unknown limit ${name}; ${suggestion}`);
 }

@@ -39,8 +39,8 @@ test.each(["7", "default"])("a limit whose first answer is lost is %s, not so al
 });
 
 test.each([
-  ["toolCals", "there is no limit toolCals; did you mean toolCalls?"],
-  ["bananas", "there is no limit bananas; limits are: toolCalls, dailyToolCalls"],
+  ["toolCals", "unknown limit toolCals; did you mean toolCalls?"],
+  ["bananas", "unknown limit bananas; limits are: toolCalls, dailyToolCalls"],
 ])("%s is no limit, and what may be meant is said", async (name, text) => {
   const { admin, cli } = await commandLine();
   admin.addTenant("acme");
