@@ -171,7 +171,7 @@ describe("making an operator", () => {
   it.each<[string, unknown, string, string]>([
     ["a role that is none", { name: "a", role: "king" }, "role", "one of owner, operator, auditor, tenant-admin"],
     ["a name that is kept", { name: "root", role: "owner" }, "name", "is a reserved word"],
-    ["a name that is none", { name: "-a", role: "owner" }, "name", "1 to 64 of"],
+    ["a name that is none", { name: "-a", role: "owner" }, "name", "1 to 64 characters of"],
     ["no tenants for a tenant-admin", { name: "a", role: "tenant-admin" }, "tenants", "is required for a tenant-admin"],
     [
       "tenants for an auditor",

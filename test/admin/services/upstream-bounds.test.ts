@@ -64,6 +64,6 @@ describe("an upstream that a tenant's administrator writes", () => {
     expect(await put(text, "mcp.partner.com", token)).toBe(403);
     expect(await put(text, "a.com", token)).toBe(200);
     expect(() => gateway({ bounds: { hosts: ["https://a.com"] } })).toThrow('bounds.hosts: "https://a.com"');
-    expect(() => gateway({ bounds: { most: 51 } })).toThrow("bounds.most: 51");
+    expect(() => gateway({ bounds: { most: 51 } })).toThrow("bounds.most must be a whole number from 0 to 50, not 51");
   });
 });

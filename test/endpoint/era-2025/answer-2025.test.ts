@@ -198,7 +198,7 @@ describe("an answer", () => {
       await expectTaken(say(client, answer(id, result)));
     }
     expect(questions.size).toBe(3);
-    expect(await done()).toContain("does not fit");
+    expect(await done()).toContain("does not match the question");
   });
 });
 
