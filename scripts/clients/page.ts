@@ -6,8 +6,8 @@ import { isWrong, type Tried } from "./try-build.ts";
 
 const HEAD = `# Clients that are tested
 
-This page lists builds of MCP clients and what each build can do with tenantry. \`npm run clients -- --write\` writes the page: it runs each build against
-\`npm start\`. The lock file in \`test/client-builds\` has the versions. \`npm run clients\` runs all builds again and fails if a cell has changed.
+This page lists builds of MCP clients and what each build can do with tenantry. \`npm run clients -- --write\` runs each build against
+\`npm start\` and writes this page. The lock file in \`test/client-builds\` has the versions. \`npm run clients\` runs all builds again and fails if a cell has changed.
 \`npm run clients -- --only TEXT\` runs only builds whose name contains \`TEXT\`. To configure a client, see [Connect clients](clients.md).
 
 The table has a column for each test:
@@ -33,8 +33,9 @@ export function triedPage(tried: readonly Tried[]): string {
     ...reasons(tried),
     "\n## Errors for a wrong key\n",
     "These are the errors that the newest version of each client throws or prints:\n",
+    "```text",
     ...wrongKeys(tried),
-    "",
+    "```\n",
   ].join("\n");
 }
 
@@ -75,7 +76,7 @@ function wrongKeys(tried: readonly Tried[]): readonly string[] {
     const cell = cells?.["wrong key"];
     if (!build || !cell || "cannot" in cell) return [];
     const era = build.era === undefined ? "" : `, era ${build.era}`;
-    return [`- \`${build.product}\` ${build.version}${era}: \`${shown(cell.said)}\`.`];
+    return [`${build.product} ${build.version}${era}: ${shown(cell.said)}`];
   });
 }
 
@@ -86,7 +87,8 @@ function shown(text: string): string {
     .replaceAll(/http:\/\/localhost:\d+\S*/g, "URL")
     .replaceAll(/\[\d+\] /g, "")
     .replaceAll("`", "'")
-    .slice(0, 240);
+    .slice(0, 240)
+    .trimEnd();
 }
 
 function line(cells: readonly string[]): string {

@@ -41,7 +41,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     asks: { scope: "offline_access" },
     resource: "same",
     refreshResource: "same",
-    note: "reads only the first server; waits 10 s, and 30 s for a refresh; needs `pinned`",
+    note: "reads only the first authorization server, and needs `pinned`",
   },
   {
     name: "Claude, if it registers",
@@ -50,7 +50,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     asks: {},
     resource: "slash",
     refreshResource: "same",
-    note: "registers each connection if a server accepts no document, or refuses `none`",
+    note: "registers for each connection if a server refuses documents or `none`",
   },
   {
     name: "Claude Code",
@@ -89,7 +89,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     asks: { scope: "offline_access" },
     resource: "same",
     refreshResource: "same",
-    note: "uses one id for all connections only if answers have `iss`; allows `none`",
+    note: "uses one id for all connections, but only if answers contain `iss`",
   },
   {
     name: "Codex",
@@ -145,7 +145,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     asks: {},
     resource: "same",
     refreshResource: "same",
-    note: "registers if a server accepts no metadata document",
+    note: "registers if a server does not accept metadata documents",
   },
   {
     name: "Cursor",
@@ -164,7 +164,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     asks: {},
     resource: "same",
     refreshResource: "same",
-    note: "registers when it is configured; fails if one of its URIs is refused",
+    note: "registers when a person adds the endpoint; fails if one of its URIs is refused",
   },
   {
     name: "Cursor, older",
@@ -230,6 +230,6 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
 /** The cells of a row of the table in `docs/login-people.md`. */
 export function cellsOf({ name, document, redirect, resource, refreshResource, note }: KnownClient): readonly string[] {
   const sent = { same: "yes", slash: "with a slash at the end", absent: "no" }[resource];
-  const again = refreshResource === "absent" && resource !== "absent" ? ", but not at a refresh" : "";
+  const again = refreshResource === "absent" && resource !== "absent" ? ", except in refresh requests" : "";
   return [name, document ? `\`${document.id}\`` : "registers", `\`${redirect}\``, sent + again, note];
 }

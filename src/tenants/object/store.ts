@@ -121,7 +121,7 @@ export function migrate(sql: SqlStorage, stores: readonly Pick<Store, "name" | "
   for (const { name, migrations, oldestReader } of stores) {
     const { version: applied, oldest } = schemaOf(sql, name) ?? { version: 0, oldest: 0 };
     const known = migrations.length;
-    if (oldest > known) throw new Error(`${name}: stored ${OTHER_RELEASE}`);
+    if (oldest > known) throw new Error(`${name}: the stored data is ${OTHER_RELEASE}`);
     // The author's error hook is not known here.
     // oxlint-disable-next-line no-console
     if (applied > known) console.warn(`${name}: migration ${applied} is newer than this release, which has ${known}`);
