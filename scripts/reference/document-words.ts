@@ -25,13 +25,13 @@ export const DOCUMENT_WORDS: Readonly<Record<string, string>> = {
   "auth.issuers[].scopes.first": "the OAuth scopes that clients request first; default: all",
   "auth.issuers[].claims": "the claims that handlers get in `ctx.principal.claims`",
   "auth.issuers[].identity":
-    "lets handlers use `ctx.identity` (see [Call your own API as the person](login-identity.md))",
+    'lets handlers use `ctx.identity` (see "[Call your own API as the person](login-identity.md)")',
   "auth.issuers[].identity.via": "the source of the token: the provider, an exchange (RFC 8693), or the tenant",
   "auth.issuers[].identity.audiences": "the APIs for which a handler may request a token",
   "auth.issuers[].identity.tokenUrl": "for `exchange`: the token endpoint",
   "auth.issuers[].identity.clientId": "for `exchange`: the client",
   "auth.issuers[].identity.clientSecret": "for `exchange`: `{{secret:NAME}}`",
-  "auth.login": "makes the tenant an authorization server (see [People sign in](login-people.md))",
+  "auth.login": 'makes the tenant an authorization server (see "[People sign in](login-people.md)")',
   "auth.login.via": "how people sign in",
   "auth.login.issuer": "for `oidc`: the provider",
   "auth.login.clientId": "for `oidc` and `oauth2`: the client id at the provider",
@@ -40,7 +40,7 @@ export const DOCUMENT_WORDS: Readonly<Record<string, string>> = {
   "auth.login.tokenUrl": "for `oauth2`: the token endpoint",
   "auth.login.userUrl": "for `oauth2`: the endpoint that returns the id of the person",
   "auth.login.productUrl":
-    "for `product`: the page of your product (see [Sign in with your own product](login-product.md))",
+    'for `product`: the page of your product (see "[Sign in with your own product](login-product.md)")',
   "auth.login.productSecret": "for `product`: the signing secret of your product, `{{secret:NAME}}`",
   "auth.login.request": "the scopes that the tenant requests from the provider",
   "auth.login.accessMinutes": "the lifetime of an access token",
@@ -48,7 +48,7 @@ export const DOCUMENT_WORDS: Readonly<Record<string, string>> = {
   "auth.login.clients": "the exact ids of allowed clients; other clients are refused",
   "auth.login.pinned": "metadata documents of clients; tenantry does not fetch these documents",
   "auth.anonymous": "for `mixed`: the definitions that callers without a token see",
-  "auth.anonymous.scopes": "a list of names of `scopes`",
+  "auth.anonymous.scopes": "names of entries in `scopes`",
   maxStalenessMs:
     "milliseconds until a revocation takes effect; default 5,000; only operators can set more than 10,000",
   allowedOrigins: "origins of web pages that may call this tenant, in addition to `ALLOWED_ORIGINS`",
@@ -81,7 +81,7 @@ export const DOCUMENT_WORDS: Readonly<Record<string, string>> = {
   "profiles.NAME.resources.deny": "patterns of URIs; overrides `allow`",
   "profiles.NAME.search": "`search` and `fetch` in this profile",
   "profiles.NAME.resultBudget":
-    "makes longer results a resource; needs `gateway()` (see [Calls through an upstream](gateway-calls.md#results-that-are-too-long))",
+    'stores a longer result as a resource; needs `gateway()` (see "[Calls through an upstream](gateway-calls.md#results-that-are-too-long)")',
   "profiles.NAME.resultBudget.bytes": "the maximum size of a result as JSON, in bytes",
   "profiles.NAME.resultBudget.tokens": "the maximum size of a result in tokens; four bytes count as one token",
   prompts: "prompts without code; `{{argument}}` in texts and URIs stands for a value",
@@ -110,7 +110,7 @@ export const DOCUMENT_WORDS: Readonly<Record<string, string>> = {
   "upstreams.NAME.auth.method": "how the secret is sent; default `client_secret_basic`",
   "upstreams.NAME.auth.scope": "the requested scope",
   "upstreams.NAME.auth.resource": "the `resource` of the token; default: the upstream's URL",
-  "upstreams.NAME.timeoutMs": "the longest time of a call; default 60,000",
+  "upstreams.NAME.timeoutMs": "the time limit of a call, in milliseconds; default 60,000",
   "upstreams.NAME.retry": "how many times a read is repeated if it gets no answer; default 0",
   "upstreams.NAME.trust": "with `review`, new and changed definitions wait for approval",
   "upstreams.NAME.uris": "prefixes of URIs that belong to this upstream",
@@ -132,6 +132,7 @@ export const DOCUMENT_WORDS: Readonly<Record<string, string>> = {
   "webhooks.NAME.events": "the events to send; default: all",
   "webhooks.NAME.enabled": "with `false`, no message is sent",
   deprecatedNameDays: "how long a replaced name can still be called; default 30",
-  extends: "base documents; a field of the tenant replaces the field of a base, unless the base binds that field",
+  extends:
+    "base documents; a field of the tenant replaces the same field of a base, unless the base enforces that field",
   hostnames: "hostnames of the tenant (see [Your own domains](domains.md))",
 };

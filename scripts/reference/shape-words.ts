@@ -66,7 +66,7 @@ function listWords({ items = {}, maxItems }: Shape): string {
   if (items.properties) return `${list} objects`;
   if (items.enum) return `${list} of these: ${item}`;
   if (item.startsWith("a text of ")) return `${list} texts${item.slice("a text".length)} each`;
-  return `${list}; each ${/^\d/.test(item) ? "has" : "is"} ${item}`;
+  return `${list} items; each item ${/^\d/.test(item) ? "has" : "is"} ${item}`;
 }
 
 function objectWords({ properties, maxProperties }: Shape): string {
