@@ -18,8 +18,8 @@ export interface AccessRules<Settings = Tenantry.Settings> {
    */
   readonly visible?: (viewer: Viewer<Settings>) => boolean;
   /**
-   * Middleware for each call of this definition. It runs inside the middleware of the tenant, which runs inside that of
-   * the Worker.
+   * Middleware for each call of this definition. A call first runs the Worker's middleware, then the tenant's middleware,
+   * then this middleware.
    */
   readonly around?: Around;
 }

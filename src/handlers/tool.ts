@@ -64,7 +64,7 @@ export interface ToolOptions<
   readonly name: string;
   /** Name shown to people. */
   readonly title?: string;
-  /** Text for the model: what the tool does and when to use it. `title`, or else `name`, by default. */
+  /** Text for the model: what the tool does and when to use it. The default is `title`, or `name` if there is no `title`. */
   readonly description?: string;
   /** Icons as in the protocol: objects with `src`, and optionally `mimeType`, `sizes` and `theme`. */
   readonly icons?: readonly JsonObject[];
@@ -84,8 +84,8 @@ export interface ToolOptions<
    */
   readonly output?: Output & CheckedSchema<Output>;
   /**
-   * Schema of the tenant's configuration for this tool, an object that the handler reads from `ctx.config`. Without a
-   * schema, `ctx.config` is not validated.
+   * Schema of the tenant's configuration for this tool. The configuration is an object that the handler reads from
+   * `ctx.config`. Without a schema, `ctx.config` is not validated.
    */
   readonly config?: Config & CheckedSchema<Config>;
   /**
@@ -94,9 +94,9 @@ export interface ToolOptions<
    */
   readonly timeoutMs?: number;
   /**
-   * Lets a client fetch the result after it lost its connection: a client of 2025-03-26 to 2025-11-25 with a session, not
-   * of 2026-07-28. Such a call may run more than once: put work that must happen at most once into `ctx.once`. False by default; `true` stands for
-   * `{ closeAfterMs: 25000, retryMs: 1000 }`.
+   * Lets a client that lost its connection fetch the result later. The client needs a session, so its version must be
+   * 2025-03-26 to 2025-11-25. The call can run more than once: put work that must happen at most once into `ctx.once`.
+   * False by default; `true` stands for `{ closeAfterMs: 25000, retryMs: 1000 }`.
    */
   readonly resumable?: boolean | Partial<Resumable>;
   /**
