@@ -70,7 +70,7 @@ export const ROUTE_WORDS: Readonly<Record<string, RouteWords>> = {
       audience: "the readers; to set both, repeat the parameter",
       priority: "the importance",
       lastModified: "when the content last changed; default: now",
-      binary: "whether the body is bytes; default: by `Content-Type` and content",
+      binary: "whether the body is binary; by default, `Content-Type` and the content decide",
       body: "the content; `Content-Type` becomes its media type",
     },
   ],

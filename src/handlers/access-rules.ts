@@ -11,10 +11,9 @@ export interface Viewer<Settings = Tenantry.Settings> {
 }
 
 export interface AccessRules<Settings = Tenantry.Settings> {
-  /**
-   * Whether the definition exists for this caller. If it returns false, the definition is not listed, called, completed
-   * or announced. Must be pure and synchronous, because every request calls it. If it throws, the definition is hidden
-   * and `onError` gets the error.
+  /**   * Whether the definition exists for this caller. If the function returns false, clients do not see the definition in
+   * lists, completions and announcements, and cannot call it. The function must be pure and synchronous, because every
+   * request calls it. If the function throws, the definition is hidden, and `onError` gets the error.
    */
   readonly visible?: (viewer: Viewer<Settings>) => boolean;
   /**

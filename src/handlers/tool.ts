@@ -73,12 +73,12 @@ export interface ToolOptions<
   /** The `_meta` of the tool in lists. */
   readonly meta?: JsonObject;
   /**
-   * Schema of the arguments: zod 4, zod/mini or JSON Schema 2020-12 of type object. Without it the tool takes no
-   * arguments.
+   * Schema of the arguments: zod 4, zod/mini or JSON Schema 2020-12 of type object. Without a schema, the tool
+   * takes no arguments.
    */
   readonly input?: Input & CheckedSchema<Input>;
   /**
-   * Schema of the structured content, as for `input`. An object that the handler returns is validated against the
+   * Schema of the structured content, in the same form as `input`. An object that the handler returns is validated against the
    * schema and sent as `structuredContent`. A request without `MCP-Protocol-Version`, such as a plain `curl`, counts as
    * 2025-03-26, which has no structured content.
    */
