@@ -41,7 +41,7 @@ An event describes one request. The function \`to\` of \`telemetry({ to })\` get
 
 const FIELDS_TAIL = `- \`principal\` is a keyed hash. For the same caller of a tenant, the hash stays the same until the tenant's keys are rotated.
 - \`policy\` is \`fetched\` if the Worker called the tenant's Durable Object for the policy. \`policy\` is \`none\` if the request was refused before the Worker needed the policy.
-- \`ms\` includes the time that the Worker waited, but not the time that it computed. The clock of a Worker advances only with I/O.
+- \`ms\` includes waiting time, but no computing time. The clock of a Worker advances only with I/O.
 - \`bytesIn\` and \`bytesOut\` are bytes if the text is ASCII. If the Worker refused a body without reading it, \`bytesIn\` is the \`Content-Length\`.
 - \`weight\` is 1 for a failed request. To count requests, use the sum of \`double1\`.
 - A column keeps its meaning in later releases.`;

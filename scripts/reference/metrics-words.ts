@@ -70,6 +70,6 @@ export const FIELD_WORDS: Readonly<Record<string, FieldWords>> = {
   messages: ["messages", "how many messages of the request were processed"],
   errors: ["errors", "errors that `onError` got"],
   at: ["time", "the time at which the request arrived; in the dataset, use `timestamp`"],
-  counts: ["numbers", "what the [counters](#counters) counted since the isolate's last event"],
+  counts: ["numbers", "the increase of each [counter](#counters) since the isolate's last event"],
   levels: ["numbers", "the values of the [gauges](#gauges)"],
 };

@@ -65,7 +65,7 @@ function listWords({ items = {}, maxItems }: Shape): string {
   const item = shapeWords(items);
   if (items.properties) return `${list} objects`;
   if (items.enum) return `${list} of these: ${item}`;
-  if (item.startsWith("a text of ")) return `${list} texts${item.slice("a text".length)} each`;
+  if (item.startsWith("a text of ")) return `${list} texts, each with${item.slice("a text of".length)}`;
   return `${list} items; each item ${/^\d/.test(item) ? "has" : "is"} ${item}`;
 }
 
