@@ -25,9 +25,9 @@ export function comparedPage(all: readonly Compared[]): string {
   const titles = all.map(({ product }) => PRODUCTS[product].title);
   const early = all.map(({ findings }) => findings.filter(({ when }) => when === "types" || when === "start").length);
   const rows: (readonly (string | number)[])[] = [
-    ["lines of the whole server; blank lines do not count", ...all.map(({ lines }) => lines)],
-    [`mistakes that types or start find, of ${MISTAKES.length}`, ...early],
-    ["from save to call, in milliseconds (median)", ...all.map(({ saves }) => median(saves))],
+    ["lines of code of the whole server, without blank lines", ...all.map(({ lines }) => lines)],
+    [`how many of the ${MISTAKES.length} mistakes are found before the first call`, ...early],
+    ["milliseconds from saving a file to a call (median)", ...all.map(({ saves }) => median(saves))],
     ...MISTAKES.map(({ title }, at) => [title, ...all.map(({ findings }) => WHEN[(findings[at] ?? NEVER).when])]),
   ];
   const sections = MISTAKES.map(({ title }, at) => {
@@ -42,7 +42,7 @@ export function comparedPage(all: readonly Compared[]): string {
 
 const HEAD = `# The same tool in four packages
 
-This page shows which of ten mistakes in a tool each package finds, and when. The tool takes one number and returns an object with two members. Both have a schema.
+We made ten mistakes in the same tool. This page shows which of them each package finds, and when. The tool takes one number and returns an object with two members. The arguments and the result have a schema.
 
 - **types**: the compiler finds the mistake (TypeScript, strict, \`nodenext\`).
 - **start**: the server does not start, or the Worker cannot be deployed.

@@ -28,10 +28,9 @@ The first answer has the tenant's \`url\`, the second one has the key as \`token
 ## Requests
 
 - Every route is below \`/admin/v1\`. If \`createWorker\` has a \`path\`, the path comes first: \`/ai/admin/v1/tenants\`. \`{id}\` is the id of a tenant.
-- Send an operator's token as \`Authorization: Bearer\`: \`ADMIN_TOKEN\`, a token from \`POST /operators\`, or one from your company's login (see [Operators](operators.md)). Use \`https\`. Only your own machine
-  may use \`http\`.
-- Send a body as JSON with \`Content-Type: application/json\`. A body may have at most 2 MiB. A resource has its own \`Content-Type\` and its own limit.
-- Unknown fields and parameters are refused with 422. In a query, you may write \`1\` for \`true\` and \`0\` for \`false\`.
+- Send an operator's token as \`Authorization: Bearer\`: \`ADMIN_TOKEN\`, a token from \`POST /operators\`, or one from your company's login (see [Operators](operators.md)). Use \`https\`. Use \`http\` only on your own machine.
+- Send a body as JSON with \`Content-Type: application/json\`. A body can have at most 2 MiB. A resource has its own \`Content-Type\` and its own limit.
+- Unknown fields and parameters are refused with 422. In a query, you can write \`1\` for \`true\` and \`0\` for \`false\`.
 - Encode names in a path with \`encodeURIComponent\`. Times are in UTC, such as \`2026-11-22T10:00:00Z\`.
 
 Some routes also take these parameters and headers:
@@ -41,7 +40,7 @@ Some routes also take these parameters and headers:
 | \`limit\`              | 1 to 1,000                 | the number of items in a page; default 100                       |
 | \`cursor\`             | the \`cursor\` of an answer | returns the next page                                            |
 | \`dryRun\`             | \`true\`, \`false\`        | returns the changes, and writes nothing                          |
-| \`wait\`               | \`true\`, \`false\`        | the answer comes when the change is in effect everywhere         |
+| \`wait\`               | \`true\`, \`false\`        | with \`true\`, the answer comes after the change took effect everywhere |
 | \`unknownNames\`       | \`true\`, \`false\`        | accepts unknown names of tools and prompts, with a warning       |
 | header \`If-Match\`    | an \`ETag\`                | writes only if the \`ETag\` is still the same; otherwise 412     |
 | header \`If-None-Match\` | an \`ETag\` to read        | answers 304 if the \`ETag\` is still the same                    |
@@ -49,8 +48,7 @@ Some routes also take these parameters and headers:
 
 ## OpenAPI
 
-\`GET /admin/openapi.json\` returns the OpenAPI 3.1 document. It needs no token. It has the schemas of all bodies and answers. The column "answer" below has the names of these
-schemas, such as \`CreatedKey\`. \`GET /admin/login\` also needs no token. It returns the settings of your company's login, or 404.
+\`GET /admin/openapi.json\` returns the OpenAPI 3.1 document. It needs no token. It contains the schemas of all bodies and answers. In the tables below, the column "answer" shows the name of each schema, such as \`CreatedKey\`. \`GET /admin/login\` also needs no token. It returns the settings of your company's login, or 404.
 
 ## Pages
 
@@ -60,15 +58,15 @@ A route with \`limit\` and \`cursor\` returns \`items\`. If there are more items
 curl -sf "$ADMIN/tenants?limit=50" -H "Authorization: Bearer $TENANTRY_TOKEN"
 \`\`\`
 
-A page has at most 99 audit entries, 100 errors or 50 rollouts, also with a larger \`limit\`. The routes \`export\`, \`calls\` and \`usage/calls\` have no pages. They return
+A page has at most 99 audit entries, 100 errors or 50 rollouts, even if \`limit\` is larger. The routes \`export\`, \`calls\` and \`usage/calls\` have no pages. They return
 \`application/x-ndjson\`, one JSON object a line.
 
 ## Changes
 
-- **A change that takes something away** is in effect everywhere when the answer comes. Examples are revoked keys, suspensions, and tools that a document hides.
-- **Another change** of a document is in effect at \`effectiveAt\` of the answer, a few seconds later. \`wait=1\` waits for that time.
-- **A block or a rollout** answers 202 at once, with a version as \`rollout\`. \`GET /rollouts/{version}\` shows the progress.
-- **Warnings**: an answer may have \`warnings\`, for example for a pattern that matches nothing.
+- **A change that takes something away** is already in effect everywhere when you get the answer. Examples are revoked keys, suspensions, and tools that a document hides.
+- **Any other change of a document** takes effect a few seconds later. The answer gives this time as \`effectiveAt\`. With \`wait=1\`, the answer comes after this time.
+- **For a block or a rollout**, the answer comes at once, with the status 202. Its field \`rollout\` contains a version. \`GET /rollouts/{version}\` shows the progress.
+- **Warnings**: an answer can contain \`warnings\`, for example about a pattern that matches nothing.
 
 To keep two programs from overwriting each other, read the \`ETag\` of the document, and send it as \`If-Match\`. The second program
 then gets 412. Changes of keys, secrets and suspensions also change this \`ETag\`:
@@ -91,7 +89,7 @@ The body of an error is \`application/problem+json\`. See [Errors](errors.md#adm
 | 409                          | routes that write, and routes of a feature that the Worker lacks |
 | 412                          | routes with \`If-Match\`, \`If-None-Match\` or \`created\`      |
 
-See [Create tenants from your own code](admin-client.md) for the requests that you may repeat after an error.`;
+See "[Create tenants from your own code](admin-client.md)" for the requests that you may repeat after an error.`;
 
 export function adminApiPage(): string {
   const routes = wordsOf("route", ROUTE_WORDS, Object.keys(ENDPOINTS));

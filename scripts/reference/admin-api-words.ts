@@ -5,7 +5,7 @@ export type RouteWords = readonly [about: string, fields?: Readonly<Record<strin
 /** Parameters that mean the same on every route. The head of the page explains them. */
 export const COMMON_PARAMETERS: readonly string[] = ["cursor", "limit", "dryRun", "wait", "unknownNames"];
 
-const OVERLAP = { overlapSeconds: "how long the old key still works; default: 86,400" };
+const OVERLAP = { overlapSeconds: "the seconds for which the old key still works; default: 86,400" };
 const RESOURCE_URI = { uri: "the URI of the resource" };
 const DIGESTS = { digests: "digests of waiting definitions, from `pending`" };
 const NOTE = { note: "the reason, which callers see" };
@@ -16,7 +16,7 @@ export const ROUTE_WORDS: Readonly<Record<string, RouteWords>> = {
   "POST /tenants": [
     "creates a tenant; 409 if the id is taken",
     {
-      id: "1 to 40 of a-z, 0-9 and inner hyphens, for the tenant's URL",
+      id: "the id in the tenant's URL, 1 to 40 characters (a-z, 0-9, hyphen)",
       document: "the [tenant document](document.md)",
       region: "a hint for the place of the tenant's Durable Objects",
       jurisdiction: "where its Durable Objects [must be](keys-and-profiles.md#where-a-tenant-is-kept)",
@@ -25,7 +25,7 @@ export const ROUTE_WORDS: Readonly<Record<string, RouteWords>> = {
   "GET /tenants/{id}": ["returns a tenant, with its URL, state and documents"],
   "DELETE /tenants/{id}": [
     "deletes a tenant with all its data; you may repeat it",
-    { created: "the tenant's `created`; 412 if a new tenant has the name now" },
+    { created: "the tenant's `created`; 412 if a newer tenant has this id" },
   ],
   "GET /tenants/{id}/document": ["returns the tenant's own document; the `ETag` is its revision"],
   "PUT /tenants/{id}/document": [
@@ -66,11 +66,11 @@ export const ROUTE_WORDS: Readonly<Record<string, RouteWords>> = {
       name: "the name; default: the last part of the URI",
       title: "the title for people",
       description: "the description for people and models",
-      tag: "a tag; repeat the parameter for several tags",
-      audience: "the readers; repeat the parameter for both",
+      tag: "a tag; to set several tags, repeat the parameter",
+      audience: "the readers; to set both, repeat the parameter",
       priority: "the importance",
       lastModified: "when the content last changed; default: now",
-      binary: "whether the body is bytes; default: by `Content-Type` and content",
+      binary: "whether the body is binary; by default, `Content-Type` and the content decide",
       body: "the content; `Content-Type` becomes its media type",
     },
   ],
@@ -80,8 +80,8 @@ export const ROUTE_WORDS: Readonly<Record<string, RouteWords>> = {
     "creates a key; its `token` is only in this answer",
     {
       name: "a name for people",
-      scopes: "names of `scopes` of the document; default: no limit",
-      profile: "the key opens only this profile; default: no limit",
+      scopes: "names of entries in the document's `scopes`; default: no limit",
+      profile: "the only profile that the key opens; default: all profiles",
       expires: "when the key stops working; default: never",
     },
   ],
@@ -90,30 +90,32 @@ export const ROUTE_WORDS: Readonly<Record<string, RouteWords>> = {
     OVERLAP,
   ],
   "POST /tenants/{id}/keys/{key}/rotate": ["replaces a key; the new `token` is only in this answer", OVERLAP],
-  "DELETE /tenants/{id}/keys/{key}": ["revokes a key; answers when the key works nowhere"],
+  "DELETE /tenants/{id}/keys/{key}": ["revokes a key; the answer comes once the key no longer works anywhere"],
   "GET /tenants/{id}/backup": ["returns key hashes, suspensions and encrypted secrets"],
   "PUT /tenants/{id}/backup": [
     "adds the rows that the tenant does not have",
     { body: "`keys`, `suspensions` and `secrets` of a backup" },
   ],
   "GET /tenants/{id}/grants": [
-    "lists grants, the access that people gave to clients",
+    "lists grants; a grant is the access that a person gave to a client",
     { principal: "only grants of this principal" },
   ],
-  "DELETE /tenants/{id}/grants/{grant}": ["ends a grant; answers when its tokens work nowhere"],
+  "DELETE /tenants/{id}/grants/{grant}": ["ends a grant; the answer comes once its tokens no longer work anywhere"],
   "GET /tenants/{id}/login-clients": ["lists the OAuth clients of the tenant"],
   "DELETE /tenants/{id}/login-clients/{client}": ["removes an OAuth client, and ends its grants"],
   "GET /tenants/{id}/secrets": ["lists names of secrets; no route returns a value"],
   "PUT /tenants/{id}/secrets/{name}": [
-    "sets a secret; answers when no tool gets the old value",
+    "sets a secret; the answer comes once no tool can get the old value any more",
     { value: "the value, at most 8,192 bytes" },
   ],
-  "DELETE /tenants/{id}/secrets/{name}": ["deletes a secret; answers when no tool gets it"],
-  "GET /tenants/{id}/suspensions": ["lists suspensions, and blocks of all tenants"],
+  "DELETE /tenants/{id}/secrets/{name}": [
+    "deletes a secret; the answer comes once no tool can get the secret any more",
+  ],
+  "GET /tenants/{id}/suspensions": ["lists the tenant's suspensions, and the blocks for all tenants"],
   "POST /tenants/{id}/suspensions": [
-    "suspends; 202: the tenant's object has not confirmed yet",
+    "suspends the target; 202 if the tenant's object has not confirmed this yet",
     {
-      kind: "the kind of the target; only operators suspend a `tenant`",
+      kind: "the kind of the target; only operators can suspend a `tenant`",
       name: "the name of the target; absent for a `tenant`",
       ...NOTE,
     },
@@ -133,11 +135,11 @@ export const ROUTE_WORDS: Readonly<Record<string, RouteWords>> = {
   "GET /tenants/{id}/export": ["returns the document, and a line for each resource"],
   "GET /audit": ["lists the platform's audit log, the newest entry first"],
   "GET /tenants/{id}/audit": ["lists a tenant's audit log, the newest entry first"],
-  "GET /tenants/{id}/usage": ["returns numbers of resources, bytes, keys and suspensions"],
+  "GET /tenants/{id}/usage": ["returns the number of resources, bytes, keys and suspensions"],
   "GET /tenants/{id}/usage/calls": [
     "returns [usage](usage.md) by hour or day; needs `usage()`",
     {
-      by: "the length of a row; default: `hour`",
+      by: "the time that each row covers; default: `hour`",
       from: "the start; default: the oldest row",
       to: "the end; default: the newest row",
       open: "whether to include rows that still change; default: `false`",
@@ -151,9 +153,9 @@ export const ROUTE_WORDS: Readonly<Record<string, RouteWords>> = {
     },
   ],
   "GET /errors": ["lists [errors](telemetry.md#errors) of all tenants, the newest first", REQUEST_ID],
-  "GET /tenants/{id}/errors": ["lists errors of a tenant; a `tenant-admin` sees no stacks", REQUEST_ID],
+  "GET /tenants/{id}/errors": ["lists errors of a tenant; a `tenant-admin` gets no stack traces", REQUEST_ID],
   "GET /metrics": ["returns the [counters and gauges](metrics.md) of one isolate"],
-  "GET /tenants/{id}/webhooks": ["lists [webhooks](webhooks.md), and counts waiting messages"],
+  "GET /tenants/{id}/webhooks": ["lists [webhooks](webhooks.md), each with its number of waiting messages"],
   "POST /tenants/{id}/webhooks/{webhook}/test": ["sends a test message, and returns the result"],
   "GET /bases": ["lists base documents by name"],
   "GET /bases/{name}": ["returns a base document; the `ETag` is its revision"],
@@ -163,14 +165,14 @@ export const ROUTE_WORDS: Readonly<Record<string, RouteWords>> = {
   ],
   "POST /bases/{name}/rollout": [
     "delivers the base document to the tenants that extend it",
-    { dryRun: "`true`: the rollout changes no tenant, and only collects the changes" },
+    { dryRun: "with `true`, the rollout collects the changes, but changes no tenant" },
   ],
   "DELETE /bases/{name}": ["deletes a base document; 409 if a tenant extends it"],
   "GET /rollouts": ["lists rollouts, the newest first"],
   "GET /rollouts/{version}": ["returns the progress of a rollout"],
   "POST /rollouts/{version}/stop": ["stops the rollout of a base document"],
   "GET /tools/blocked": ["lists the tools that are blocked in all tenants"],
-  "POST /tools/{name}/block": ["starts to block a tool, or `ID__tool` of upstreams, in all tenants", NOTE],
+  "POST /tools/{name}/block": ["starts to block a tool in all tenants; a tool of an upstream is `ID__tool`", NOTE],
   "DELETE /tools/{name}/block": ["starts to end a block"],
   "GET /operators": ["lists operators by name"],
   "POST /operators": [

@@ -29,8 +29,8 @@ tenantry apply -f tenant.yaml
 name. In a file, \`id\` names the tenant. \`region\` and \`jurisdiction\` apply only when the file creates the tenant
 (see [Keys and profiles](keys-and-profiles.md#where-a-tenant-is-kept)). \`npm run reference\` writes this page from the schema. \`tenantry help document\` shows this example:`;
 
-const PATTERNS = `In patterns, \`*\` stands for any number of characters, and \`?\` for one character. The patterns of \`tools\`, of all \`scopes\` and of any one profile together have at most
-${BOUNDS.innerPatterns} characters. This limit counts only patterns with a \`?\`, or with a \`*\` that is not their last character. Each base document has the same limit.`;
+const PATTERNS = `In patterns, \`*\` stands for any number of characters, and \`?\` for one character. The total length of patterns is limited. For each profile, add up the characters of
+its patterns, the patterns of \`tools\` and the patterns of all \`scopes\`. The sum is at most ${BOUNDS.innerPatterns.toLocaleString("en-US")} characters. Only patterns with a \`?\`, or with a \`*\` that is not the last character, are counted. Each base document has the same limit.`;
 
 /** All fields, also of list items and of named values. A field in `ALIKE` has no inner ones here. */
 export function membersOf(shape: Shape, before = ""): readonly Member[] {

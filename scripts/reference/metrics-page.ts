@@ -21,31 +21,28 @@ tenantry metrics
 tenantry metrics --json
 \`\`\`
 
-The command and \`GET /admin/v1/metrics\` show the counters and gauges of the isolate that answers. A Worker has many isolates. To measure the whole Worker, use the columns of events in
-Workers Analytics Engine. See [Telemetry](telemetry.md#query-events) for queries. There is no Prometheus endpoint. \`npm run reference\` writes this page from the sources.
+The command and \`GET /admin/v1/metrics\` show the counters and gauges of the isolate that answers. A Worker has many isolates. To get the numbers of the whole Worker, query its events in Workers Analytics Engine. Each counter and each gauge is a column there. For queries, see [Telemetry](telemetry.md#query-events). There is no Prometheus endpoint. \`npm run reference\` writes this page from the sources.
 
 ## Counters
 
-A counter begins at 0 when the isolate starts. A column has the count since the last event of the same isolate, over all requests. For the whole Worker, add these values up. Only
-the counts after the last event of an isolate are missing.`;
+A counter begins at 0 when the isolate starts. In an event, the column of a counter contains what the isolate counted since its last event. Requests without an event are included. For the whole Worker, add up the column. The sum does not include what an isolate counts after its last event.`;
 
-const COUNTERS_TAIL = `Counters have no labels, with one exception: \`tenantry metrics\` splits \`refusals\` by the [name of the error](errors.md#mcp-endpoints). Events have the tenant, the method and the error of their own
-request. The share of \`policyFetches\` rises if [leases](words.md) are short, or if many isolates share the traffic.
+const COUNTERS_TAIL = `Counters have no labels, but \`tenantry metrics\` splits \`refusals\` by the [name of the error](errors.md#mcp-endpoints). An event has the tenant, the method and the error of its request. The share of \`policyFetches\` rises if [leases](words.md) are short, or if many isolates share the traffic.
 
 ## Gauges
 
-A gauge has the value of one isolate at one time. Use the maximum or the mean of a column, not the sum. No column names the isolate.`;
+A gauge shows the current number in one isolate. Use the maximum or the mean of a column, not the sum. No column names the isolate.`;
 
-const GAUGES_TAIL = `\`usage()\` stores calls after ten seconds, \`callAudit()\` after one. A small \`backlog\` is normal.
+const GAUGES_TAIL = `\`usage()\` stores calls after ten seconds. \`callAudit()\` stores them after one second. A small \`backlog\` is normal.
 
 ## Event fields
 
 An event describes one request. The function \`to\` of \`telemetry({ to })\` gets the fields. A dataset has the columns. \`tenant\` is also \`index1\`.`;
 
-const FIELDS_TAIL = `- \`principal\` is a keyed hash. It is the same for one caller of a tenant until the tenant's keys are rotated.
-- \`policy\` is \`fetched\` if the Worker called the tenant's Durable Object for the policy. It is \`none\` if the request was refused before that.
-- \`ms\` contains the time of waiting, but not of computing. The clock of a Worker advances only with I/O.
-- \`bytesIn\` and \`bytesOut\` are bytes if the text is ASCII. For a body that was refused unread, \`bytesIn\` is the \`Content-Length\`.
+const FIELDS_TAIL = `- \`principal\` is a keyed hash. For the same caller of a tenant, the hash stays the same until the tenant's keys are rotated.
+- \`policy\` is \`fetched\` if the Worker called the tenant's Durable Object for the policy. \`policy\` is \`none\` if the request was refused before the Worker needed the policy.
+- \`ms\` includes waiting time, but no computing time. The clock of a Worker advances only with I/O.
+- \`bytesIn\` and \`bytesOut\` are bytes if the text is ASCII. If the Worker refused a body without reading it, \`bytesIn\` is the \`Content-Length\`.
 - \`weight\` is 1 for a failed request. To count requests, use the sum of \`double1\`.
 - A column keeps its meaning in later releases.`;
 

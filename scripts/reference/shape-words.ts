@@ -65,8 +65,8 @@ function listWords({ items = {}, maxItems }: Shape): string {
   const item = shapeWords(items);
   if (items.properties) return `${list} objects`;
   if (items.enum) return `${list} of these: ${item}`;
-  if (item.startsWith("a text of ")) return `${list} texts${item.slice("a text".length)} each`;
-  return `${list}; each ${/^\d/.test(item) ? "has" : "is"} ${item}`;
+  if (item.startsWith("a text of ")) return `${list} texts, each with${item.slice("a text of".length)}`;
+  return `${list} items; each item ${/^\d/.test(item) ? "has" : "is"} ${item}`;
 }
 
 function objectWords({ properties, maxProperties }: Shape): string {

@@ -115,7 +115,7 @@ const Icon = matchingUpTo(/^https:\/\//, "begins with https://", 500);
 
 const UpstreamHost = matchingUpTo(
   UPSTREAM_HOST,
-  "a lower-case host name, or *. and the end of a host name, with an optional port",
+  "a lower-case host name such as example.com or *.example.com, with an optional port",
   259,
 );
 
@@ -135,7 +135,7 @@ const UpstreamAuth = object(
 
 const ServiceName = textMatching(
   /^[A-Za-z][A-Za-z0-9-]{0,62}$/,
-  "1 to 63 letters, digits and hyphens, with a letter first",
+  "1 to 63 letters, digits and hyphens that begin with a letter",
 );
 
 export const Upstream = object(

@@ -105,8 +105,8 @@ export interface WorkerOptions<Bindings = WorkerEnv, Settings = AnySchema | unde
    * Limits of every tenant; a tenant document can set others. Absent limits have their defaults. Per minute:
    * `tenantMessages` (60000), `principalMessages` (3000), `toolCalls` (1200 calls of one tool by one key). Per minute,
    * for callers without a credential: `addressMessages` (12000), `addressToolCalls` (6000), `addressRefusals` (100). In
-   * bytes: `bodyBytes` (4 MiB), `resultBytes` (36 MiB), `resourceBytes` (25 MiB). At once: `concurrentCalls` (200),
-   * `streams` (100). Unlimited by default: `dailyToolCalls`, `principalDailyToolCalls`.
+   * bytes: `bodyBytes` (4 MiB), `resultBytes` (36 MiB), `resourceBytes` (25 MiB). At the same
+   * time: `concurrentCalls` (200), `streams` (100). Unlimited by default: `dailyToolCalls`, `principalDailyToolCalls`.
    */
   readonly limits?: Limits;
   /**
@@ -131,7 +131,7 @@ export interface WorkerOptions<Bindings = WorkerEnv, Settings = AnySchema | unde
    * Authenticates each request in an app with its own users, for example by the app's session cookie. Returns:
    *
    * - A user: this user is the caller. The user can access only the tenant `user.tenant`. If `user.tenant` is absent, the
-   *   user can access all tenants of the mode `open`.
+   *   user can access all tenants whose mode is `open`.
    * - A `Response`: rejects the request with that response.
    * - `undefined`: the key or token of the request identifies the caller.
    *

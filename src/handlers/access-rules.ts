@@ -11,15 +11,14 @@ export interface Viewer<Settings = Tenantry.Settings> {
 }
 
 export interface AccessRules<Settings = Tenantry.Settings> {
-  /**
-   * Whether the definition exists for this caller. If it returns false, the definition is not listed, called, completed
-   * or announced. Must be pure and synchronous, because every request calls it. If it throws, the definition is hidden
-   * and `onError` gets the error.
+  /**   * Whether the definition exists for this caller. If the function returns false, clients do not see the definition in
+   * lists, completions and announcements, and cannot call it. The function must be pure and synchronous, because every
+   * request calls it. If the function throws, the definition is hidden, and `onError` gets the error.
    */
   readonly visible?: (viewer: Viewer<Settings>) => boolean;
   /**
-   * Middleware for each call of this definition. It runs inside the middleware of the tenant, which runs inside that of
-   * the Worker.
+   * Middleware for each call of this definition. A call first runs the Worker's middleware, then the tenant's middleware,
+   * then this middleware.
    */
   readonly around?: Around;
 }

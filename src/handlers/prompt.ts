@@ -46,7 +46,7 @@ export interface PromptOptions<
   readonly name: string;
   /** Name shown to people. */
   readonly title?: string;
-  /** `title`, or else `name`, by default. */
+  /** What the prompt does, for people. The default is `title`, or `name` if there is no `title`. */
   readonly description?: string;
   /** Icons as in the protocol: objects with `src`, and optionally `mimeType`, `sizes` and `theme`. */
   readonly icons?: readonly JsonObject[];

@@ -40,7 +40,7 @@ export interface Hooks {
   /** Runs after the call. An exception goes to `onError` and does not change the result. */
   readonly afterCall?: (event: CallEvent, end: CallEnd) => void;
   /**
-   * Errors that clients do not see: a handler's exception or time-out, a failed binding, a rejected promise that no
+   * Gets the errors that clients do not see: a handler's exception or time-out, a failed binding, a rejected promise that no
    * code awaited. A UserError is not reported, because the caller gets its text. `event` is the call, or undefined
    * outside a call. `place` describes where the error happened; it is always present in a Worker.
    */

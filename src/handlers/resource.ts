@@ -39,7 +39,7 @@ export interface ResourceDescription<Settings = Tenantry.Settings> extends Acces
   readonly icons?: readonly JsonObject[];
   /** The `_meta` of the resource in lists. */
   readonly meta?: JsonObject;
-  /** How long clients of era 2026 may cache the content. Without it they read the resource again each time. */
+  /** How long clients of era 2026 may cache the content. Without `cache`, they read it again each time. */
   readonly cache?: CacheOptions;
 }
 
@@ -100,7 +100,8 @@ export interface TemplateOptions<
     ctx: Context<Env, Settings>,
   ) => ReadReturn | undefined | Promise<ReadReturn | undefined>;
   /**
-   * Lists the resources of the template, one page at a time; needs `read`. Without it only stored resources are listed.
+   * Lists the resources of the template, one page at a time; needs `read`. Without `list`, clients see only stored
+   * resources of the template.
    */
   readonly list?: TemplateLister<Env, Settings>;
 }

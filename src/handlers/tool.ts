@@ -64,7 +64,7 @@ export interface ToolOptions<
   readonly name: string;
   /** Name shown to people. */
   readonly title?: string;
-  /** Text for the model: what the tool does and when to use it. `title`, or else `name`, by default. */
+  /** Text for the model: what the tool does and when to use it. The default is `title`, or `name` if there is no `title`. */
   readonly description?: string;
   /** Icons as in the protocol: objects with `src`, and optionally `mimeType`, `sizes` and `theme`. */
   readonly icons?: readonly JsonObject[];
@@ -73,19 +73,19 @@ export interface ToolOptions<
   /** The `_meta` of the tool in lists. */
   readonly meta?: JsonObject;
   /**
-   * Schema of the arguments: zod 4, zod/mini or JSON Schema 2020-12 of type object. Without it the tool takes no
-   * arguments.
+   * Schema of the arguments: zod 4, zod/mini or JSON Schema 2020-12 of type object. Without a schema, the tool
+   * takes no arguments.
    */
   readonly input?: Input & CheckedSchema<Input>;
   /**
-   * Schema of the structured content, as for `input`. An object that the handler returns is validated against the
+   * Schema of the structured content, in the same form as `input`. An object that the handler returns is validated against the
    * schema and sent as `structuredContent`. A request without `MCP-Protocol-Version`, such as a plain `curl`, counts as
    * 2025-03-26, which has no structured content.
    */
   readonly output?: Output & CheckedSchema<Output>;
   /**
-   * Schema of the tenant's configuration for this tool, an object that the handler reads from `ctx.config`. Without a
-   * schema, `ctx.config` is not validated.
+   * Schema of the tenant's configuration for this tool. The configuration is an object that the handler reads from
+   * `ctx.config`. Without a schema, `ctx.config` is not validated.
    */
   readonly config?: Config & CheckedSchema<Config>;
   /**
@@ -94,9 +94,9 @@ export interface ToolOptions<
    */
   readonly timeoutMs?: number;
   /**
-   * Lets a client fetch the result after it lost its connection: a client of 2025-03-26 to 2025-11-25 with a session, not
-   * of 2026-07-28. Such a call may run more than once: put work that must happen at most once into `ctx.once`. False by default; `true` stands for
-   * `{ closeAfterMs: 25000, retryMs: 1000 }`.
+   * Lets a client that lost its connection fetch the result later. The client needs a session, so its version must be
+   * 2025-03-26 to 2025-11-25. The call can run more than once: put work that must happen at most once into `ctx.once`.
+   * False by default; `true` stands for `{ closeAfterMs: 25000, retryMs: 1000 }`.
    */
   readonly resumable?: boolean | Partial<Resumable>;
   /**

@@ -35,7 +35,7 @@ export type TestAnswer = JsonObject | string | readonly JsonObject[] | ((questio
 export interface CaseOptions {
   /**
    * Protocol era of the client. The default is `"2026"`: the handler runs again after each answer. With `"2025"`, the
-   * handler waits for the answer in one run.
+   * handler runs once and waits for each answer.
    */
   readonly era?: Era;
   /** Tenant id. Defaults to `"test"`. */
@@ -46,7 +46,7 @@ export interface CaseOptions {
   readonly config?: unknown;
   /** `ctx.settings`. The test does not check it, because it does not know the Worker's `settings` schema. */
   readonly settings?: unknown;
-  /** `ctx.env`: the bindings that the handler reads. Empty by default. */
+  /** Bindings that the handler reads from `ctx.env`. Empty by default. */
   readonly env?: object;
   /** The tenant's secrets by name, for `ctx.secret`. Names ignore case. */
   readonly secrets?: Readonly<Record<string, string>>;

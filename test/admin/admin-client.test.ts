@@ -68,7 +68,8 @@ describe("a refusal", () => {
     expect(error).toBeInstanceOf(AdminError);
     expect(error).toMatchObject({
       status: 422,
-      message: "Invalid input; id: 1 to 40 of a-z, 0-9 and inner hyphens; title: at most 2000 characters",
+      message:
+        "Invalid input; id: 1 to 40 characters (a-z, 0-9, hyphen) that begin and end with a letter or digit; title: at most 2000 characters",
       problem: { errors: [{ field: "id" }, { field: "title" }] },
     });
   });

@@ -86,7 +86,10 @@ describe("a path", () => {
 
   it.each(["UPPER", "a%20b", "a%2Fb", "-"])("with the tenant %s names the rule", async (id) => {
     const [status, broken] = rules(await ask("GET", `/tenants/${id}`));
-    expect([status, broken]).toEqual([422, ["id", "1 to 40 of a-z, 0-9 and inner hyphens"]]);
+    expect([status, broken]).toEqual([
+      422,
+      ["id", "1 to 40 characters (a-z, 0-9, hyphen) that begin and end with a letter or digit"],
+    ]);
   });
 });
 

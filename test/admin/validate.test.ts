@@ -48,8 +48,18 @@ describe("an error", () => {
       [["toString", "is not a known field"]],
     ],
     ["a type", Document, { search: 1 }, [["search", "expected boolean, received number"]]],
-    ["a type of a text with a pattern", NewTenant, { id: 7 }, [["id", "1 to 40 of a-z, 0-9 and inner hyphens"]]],
-    ["a pattern", NewTenant, { id: "A" }, [["id", "1 to 40 of a-z, 0-9 and inner hyphens"]]],
+    [
+      "a type of a text with a pattern",
+      NewTenant,
+      { id: 7 },
+      [["id", "1 to 40 characters (a-z, 0-9, hyphen) that begin and end with a letter or digit"]],
+    ],
+    [
+      "a pattern",
+      NewTenant,
+      { id: "A" },
+      [["id", "1 to 40 characters (a-z, 0-9, hyphen) that begin and end with a letter or digit"]],
+    ],
     ["a reserved word", NewTenant, { id: "mcp" }, [["id", "is a reserved word"]]],
     ["an option", Document, { mode: "shut" }, [["mode", "one of open, key, oauth, key+oauth, mixed"]]],
     [
@@ -69,14 +79,24 @@ describe("an error", () => {
       "a name of a member",
       Document,
       { scopes: { "-": {} } },
-      [["scopes.-", "1 to 64 characters of A-Z, a-z, 0-9 and . _ -, with a letter or digit at both ends"]],
+      [
+        [
+          "scopes.-",
+          "1 to 64 characters (A-Z, a-z, 0-9, dot, underscore, hyphen) that begin and end with a letter or digit",
+        ],
+      ],
     ],
     ["a list", Document, { extends: Array(11).fill("a") }, [["extends", "at most 10 items"]]],
     [
       "an item",
       Document,
       { extends: ["a", ""] },
-      [["extends.1", "1 to 64 characters of A-Z, a-z, 0-9 and . _ -, with a letter or digit at both ends"]],
+      [
+        [
+          "extends.1",
+          "1 to 64 characters (A-Z, a-z, 0-9, dot, underscore, hyphen) that begin and end with a letter or digit",
+        ],
+      ],
     ],
     [
       "a day that is none",

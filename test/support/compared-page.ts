@@ -34,7 +34,7 @@ function textResult(page: string): Rows {
   const lines = page.split("\n");
   const rows = lines.filter((line) => line.startsWith("|")).map((line) => line.split("|").map((cell) => cell.trim()));
   const [head = [], , ...body] = rows;
-  const kept = body.filter(([, about = ""]) => !about.startsWith("from save to call"));
+  const kept = body.filter(([, about = ""]) => !about.startsWith("milliseconds from saving"));
   return new Map(
     Object.values(PRODUCTS)
       .filter(({ title }) => head.includes(title))

@@ -28,7 +28,7 @@ export function addTenantCommands(program: Command, terminal: Terminal): void {
   const create = tenant
     .command("create")
     .description("Create a tenant. Its MCP endpoint works at once.")
-    .argument("<tenant>", "1 to 40 of a-z, 0-9 and inner hyphens")
+    .argument("<tenant>", "1 to 40 characters (a-z, 0-9, hyphen) that begin and end with a letter or digit")
     .option("-f, --file <file>", "start from this document (tenantry help document)")
     .option("--title <text>", "its name for people")
     .addOption(

@@ -16,10 +16,11 @@ export const BOUNDS = {
 
 /** For profiles and tenants. */
 export const SLUG = /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;
-export const SLUG_RULE = "1 to 40 of a-z, 0-9 and inner hyphens";
+export const SLUG_RULE = "1 to 40 characters (a-z, 0-9, hyphen) that begin and end with a letter or digit";
 /** For scopes and base documents. */
 export const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9])?$/;
-export const NAME_RULE = "1 to 64 characters of A-Z, a-z, 0-9 and . _ -, with a letter or digit at both ends";
+export const NAME_RULE =
+  "1 to 64 characters (A-Z, a-z, 0-9, dot, underscore, hyphen) that begin and end with a letter or digit";
 /**
  * For prompts in a document. Excludes names that mean another path, or have a special meaning in a JavaScript object.
  */

@@ -41,9 +41,9 @@ export interface TenantDefinitionOf<Seed = unknown, Around = unknown> {
    * Which credentials callers need; `open` by default.
    *
    * - `open`: no credential. An invalid credential is still refused.
-   * - `key`: an API key, in the header `Authorization: Bearer KEY`. `tenantry key create TENANT --name NAME` or the
-   *   admin API makes keys: both need the feature `admin()` and the Worker secret
-   *   `ADMIN_TOKEN` of 32 characters or more (in `.dev.vars` for `wrangler dev`).
+   * - `key`: an API key, in the header `Authorization: Bearer KEY`. To create a key, run `tenantry key create TENANT --name NAME`
+   *   or use the admin API. Both need the feature `admin()` and the Worker secret `ADMIN_TOKEN` of 32 characters or
+   *   more. For `wrangler dev`, put this secret into `.dev.vars`.
    * - `oauth`: the token of a person who logged in; requires `auth`. `key+oauth`: a key or such a token.
    * - `mixed`: a key, a token or none. Callers without a credential see what `auth.anonymous` allows.
    */
@@ -74,7 +74,7 @@ export interface TenantDefinitionOf<Seed = unknown, Around = unknown> {
   readonly config?: Readonly<Record<string, unknown>>;
   /** Middleware that runs around each call to this tenant, inside the Worker's own middleware. */
   readonly around?: Around;
-  /** Values that all code reads as `ctx.settings`. Operators can override each member. */
+  /** Values of `ctx.settings` in all handlers. Operators can override each member. */
   readonly settings?: Readonly<Record<string, unknown>>;
   /** Limits of this tenant. They replace the Worker's limits of the same name. */
   readonly limits?: Limits;
@@ -131,7 +131,9 @@ export function defineTenant<Seed>(
   all: readonly ToolDefinition[],
 ): Tenant<Seed> {
   if (!isTenantId(id)) {
-    throw new TypeError(`tenant id "${id}": must be 1 to 40 of a-z, 0-9 and inner hyphens, and not a reserved word`);
+    throw new TypeError(
+      `tenant id "${id}": must be 1 to 40 characters (a-z, 0-9, hyphen) that begin and end with a letter or digit, and not a reserved word`,
+    );
   }
   checkDefinition(`tenant "${id}"`, definition);
   const { maxStalenessMs = DEFAULT_MAX_STALENESS_MS } = definition;

@@ -69,11 +69,11 @@ describe("making a tenant", () => {
   });
 
   it.each([
-    ["", "id", "1 to 40 of a-z, 0-9 and inner hyphens"],
-    ["Acme", "id", "1 to 40 of a-z, 0-9 and inner hyphens"],
-    ["-acme", "id", "1 to 40 of a-z, 0-9 and inner hyphens"],
-    ["acme-", "id", "1 to 40 of a-z, 0-9 and inner hyphens"],
-    ["a".repeat(41), "id", "1 to 40 of a-z, 0-9 and inner hyphens"],
+    ["", "id", "1 to 40 characters (a-z, 0-9, hyphen) that begin and end with a letter or digit"],
+    ["Acme", "id", "1 to 40 characters (a-z, 0-9, hyphen) that begin and end with a letter or digit"],
+    ["-acme", "id", "1 to 40 characters (a-z, 0-9, hyphen) that begin and end with a letter or digit"],
+    ["acme-", "id", "1 to 40 characters (a-z, 0-9, hyphen) that begin and end with a letter or digit"],
+    ["a".repeat(41), "id", "1 to 40 characters (a-z, 0-9, hyphen) that begin and end with a letter or digit"],
     ["xn--acme", "id", "must not start with xn--"],
     ["admin", "id", "is a reserved word"],
   ])("refuses the name %j", async (id, field, rule) => {
