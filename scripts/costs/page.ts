@@ -74,7 +74,7 @@ export function costsPage(counted: BilledTable): string {
   const calls = month.TENANTS * month.CALLS_A_DAY;
   return `# Costs
 
-This page says what Cloudflare bills for tenantry, for a month and for each kind of request.
+This page shows the price of tenantry on Cloudflare: the price of a month, and the price of each kind of request.
 
 ${table(
   ["a month", "USD"],
@@ -85,7 +85,7 @@ ${table(
     ],
     ["the same with [usage()](usage.md)", usd(withUsage.total)],
     ["1,000 idle streams", usd(usdOf(perThousand(counted)))],
-    ["the plan (Workers Paid), a part of the first two totals", usd(PLAN_USD)],
+    ["the plan (Workers Paid), which the first two totals include", usd(PLAN_USD)],
   ],
 )}
 
@@ -102,10 +102,10 @@ ${monthRows(plain)}
 
 Assumptions:
 
-- Each call reads the tenant's policy from its object. The _lease_ is the time for which an isolate may use a cached policy, 5 s by default. Here, each isolate gets less than one
+- Each call reads the tenant's policy from the tenant's object. The _lease_ is the time for which an isolate may use a cached policy, 5 s by default. Here, each isolate gets less than one
   call in that time. With more calls, or a larger \`maxStalenessMs\`, most calls do not need the object.
 - Callers have keys. The time of a key's last use is written once an hour.
-- A call takes ${month.CPU_MS} ms of CPU in the Worker, not counting the work of the tool. An object runs ${month.OBJECT_MS} ms for each call that it gets.
+- A call takes ${month.CPU_MS} ms of CPU in the Worker, not counting the work of the tool. Each call of an object keeps the object active for ${month.OBJECT_MS} ms.
 - A stream ends after ${month.STREAM_MINUTES} minutes, and the client opens the next one. While a stream is open, the object hibernates. The Worker's keepalives
   cost only CPU.
 - One in 1,000 requests fails and writes a log entry. Tools write a log entry for ${100 * month.LOGGED} % of requests.
@@ -117,7 +117,7 @@ each call are sent separately. Each call then causes one object call and two wri
 
 ${table(["what", "in the month", "USD"], parts(withUsage, ["objectRequests", "objectSeconds", "rowsWritten"]))}
 
-If an isolate gets many calls of a tenant within ten seconds, the isolate sends the counts of all of them in one object call. This object call writes one row, and
+If an isolate gets many calls of a tenant within ten seconds, one object call sends the counts of all these calls. This object call writes one row, and
 one more row for each tool. \`callAudit()\` sends records every second, and writes a row for each call.
 
 ### Not included
@@ -126,29 +126,28 @@ one more row for each tool. \`callAudit()\` sends records every second, and writ
 | ------------------------------------------------ | ------------------------------------------ |
 | storage of objects, beyond 5 GB                  | 0.20 per GB and month                        |
 | storage of KV, beyond 1 GB                       | 0.50 per GB and month                        |
-| events of \`telemetry()\` in a dataset             | 0.25 per million events; \`TELEMETRY_SAMPLE\` lowers their number |
-| the work of tools and of upstreams (other MCP servers) | the price of the provider that runs them |
+| events of \`telemetry()\` in a dataset             | 0.25 per million events |
+| the work of tools and of upstreams (other MCP servers) | paid to the provider that runs them |
+
+To send fewer events of \`telemetry()\`, set \`TELEMETRY_SAMPLE\`.
 
 ## Logs
 
-If every request wrote a log entry, this month would have ${number(requests * 2)} entries or more, for USD ${usd(logged)}. Therefore, \`wrangler.toml\` has \`invocation_logs = false\`. With this setting,
+If every request wrote a log entry, this month would have ${number(requests * 2)} entries or more. They would cost USD ${usd(logged)}. Therefore, \`wrangler.toml\` has \`invocation_logs = false\`. With this setting,
 a successful request writes no entry, unless your code logs. An error always writes an entry.
 
-Leave \`head_sampling_rate\` at 1. Cloudflare samples before a request runs, so a rate of 0.01 would lose 99 of 100 errors. To see every request for an hour, set
-\`invocation_logs = true\`, or run \`wrangler tail\`, which costs nothing.
+Leave \`head_sampling_rate\` at 1. Cloudflare samples before a request runs, so a rate of 0.01 would lose 99 of 100 errors. To see every request for an hour, set \`invocation_logs = true\`. You can also run \`wrangler tail\`, which is free.
 
 ## Each kind of request
 
-In a cell such as \`3 + 4\`, the first number counts what the request itself causes. The second number counts what alarms within the next hour, or the end of a session,
-cause later. Setting an alarm counts as a written row. An alarm that fires counts as an object call. The last column does not subtract the amounts that the plan
+In a cell such as \`3 + 4\`, the first number counts what the request itself causes. The second number counts what happens later, in alarms within the next hour or at the end of a session. Setting an alarm counts as a written row. An alarm that fires counts as an object call. The last column does not subtract the amounts that the plan
 includes. This column also leaves out CPU, object time and logs.
 
 ${kinds(counted)}
 
-An isolate has a cached policy until the lease ends. Without a cached policy, a call reads the policy from the tenant's object.
+An isolate keeps a cached policy until the lease ends. Without a cached policy, a call reads the policy from the tenant's object.
 
-A client opens its stream ${60 / month.STREAM_MINUTES} times an hour, and thus ${(24 * 60) / month.STREAM_MINUTES} times a day. A million streams for a day cost USD ${usd(usdOf(month.streams(counted, 1, 1)) * 1e6)}. A change costs the same
-for one stream and for many, because WebSocket messages from objects are free, and the streams of an isolate share one read.
+A client opens its stream ${60 / month.STREAM_MINUTES} times an hour, and thus ${(24 * 60) / month.STREAM_MINUTES} times a day. A million streams for a day cost USD ${usd(usdOf(month.streams(counted, 1, 1)) * 1e6)}. A change costs the same, no matter how many streams get it. WebSocket messages from objects are free, and the streams of an isolate share one read.
 
 ## Prices
 
@@ -164,7 +163,6 @@ ${prices()}
 KV stores bodies of resources, catalogs of upstreams, and the region of each tenant. tenantry writes each KV key at most once a second, and most keys only once.
 
 KV has no jurisdictions: Cloudflare copies a value to every place that reads it. If a tenant has a \`jurisdiction\`, its Durable Objects are in that jurisdiction. These objects store the
-document, keys, search index, audit log and sessions. **The bodies of its resources are in KV, like those of every tenant.** If bodies must stay in a jurisdiction, do not store resources. Keep the bodies on your own server there, and
-read them in a resource template or a tool.
+document, keys, search index, audit log and sessions. **The bodies of its resources are in KV, like those of every tenant.** If bodies must stay in a jurisdiction, do not store resources. Keep the bodies on a server of yours in that jurisdiction, and read them in a resource template or a tool.
 `;
 }

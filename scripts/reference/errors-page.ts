@@ -24,7 +24,7 @@ A client gets an error like this:
 { "jsonrpc": "2.0", "id": 1, "error": { "code": -32600, "message": "Session not found" } }
 \`\`\`
 
-If a row has two codes or two statuses, the first is for protocol versions of 2025, and the second is for 2026-07-28. Status 200 means that the method itself failed.`;
+If a row has two codes or two statuses, the first is for protocol versions of 2025, and the second is for 2026-07-28. With status 200, the HTTP request succeeded, but the MCP method failed.`;
 
 const ADMIN = `## Admin API
 
@@ -36,7 +36,7 @@ OAuth clients of a tenant get these errors. A person gets a page with the cause 
 
 const IDENTITY = `## \`ctx.identity\`
 
-If \`ctx.identity.token\` fails, the error is \`no token for this caller (RULE): ...\`. The caller gets this text, and so does the log. See [Call your own API as the person](login-identity.md).`;
+If \`ctx.identity.token\` fails, the error is \`no token for this caller (RULE): ...\`. The caller gets this text, and so does the log. See "[Call your own API as the person](login-identity.md)".`;
 
 const ELSEWHERE = `## Other errors
 

@@ -23,10 +23,13 @@ export const ERROR_WORDS: Readonly<Record<ErrorKey, Words>> = {
     "update the client; the message names the field",
   ],
   internal: ["the Worker or an author's code failed", "run `tenantry errors ID`, or read the Worker's log"],
-  headerMismatch: ["a header and the body differ", "check proxies; if they are correct, the client has a bug"],
+  headerMismatch: [
+    "a header and the body differ",
+    "check proxies; if no proxy changes the request, the client has a bug",
+  ],
   missingCapability: [
     "the call has a question that this client cannot answer",
-    "use another client; in a handler, check `ctx.can` (see [Ask the person or the model](api-questions.md))",
+    'use another client; in a handler, check `ctx.can` (see "[Ask the person or the model](api-questions.md)")',
   ],
   unsupportedVersion: ["the protocol version is unknown", "use one of `data.supported`"],
   resourceNotFound: [
@@ -43,12 +46,12 @@ export const ERROR_WORDS: Readonly<Record<ErrorKey, Words>> = {
   busy: ["a part of the Worker was unavailable, or just changed", "try again; some clients do so themselves"],
   sessionRequired: [
     "this method needs a session (versions of 2025)",
-    "send `initialize`, then send its `Mcp-Session-Id`",
+    "send `initialize`, then send the `Mcp-Session-Id` of the answer",
   ],
   sessionNotFound: ["the session ended, or belongs to another caller", "send `initialize` again; official clients do"],
   suspended: [
     "an operator stopped the tenant, profile, caller or tool",
-    "`tenantry tenant show TENANT` has the note; `tenantry resume` ends it",
+    "`tenantry tenant show TENANT` shows the note; `tenantry resume` ends the suspension",
   ],
   unauthorized: [
     "the credential is missing or wrong, or the tenant is unknown",
@@ -67,13 +70,10 @@ export const ERROR_WORDS: Readonly<Record<ErrorKey, Words>> = {
     "`HOSTS` does not list this name",
     "add the name, or remove `HOSTS` (see [Your own domains](domains.md))",
   ],
-  methodNotAllowed: [
-    "this URL does not have this HTTP method",
-    "use a method that the header `Allow` of the answer lists",
-  ],
+  methodNotAllowed: ["this URL does not accept this HTTP method", "use a method from the answer's header `Allow`"],
   notAcceptable: ["`Accept` excludes JSON and event streams", "send `Accept: application/json, text/event-stream`"],
   tooLarge: ["the body is over the tenant's limit", "raise `bodyBytes` (see [Limits](limits.md)), or store a resource"],
-  tooSlow: ["the body arrived too slowly", "check the network, and proxies that buffer bodies"],
+  tooSlow: ["the body arrived too slowly", "check the network; look for a proxy that buffers bodies"],
   unsupportedMediaType: ["the POST has no `Content-Type: application/json`", "send the header"],
   limited: ["a limit is used up", "wait for `Retry-After`; `tenantry limits TENANT` shows the limit"],
   unavailable: [
@@ -90,7 +90,7 @@ export const ERROR_WORDS: Readonly<Record<ErrorKey, Words>> = {
   ],
   foreign: [
     "an upstream refused the call; the message comes from the upstream",
-    "ask the operator of the upstream in `data.server`",
+    "`data.server` is the upstream's id: ask the operator of that upstream",
   ],
 };
 
@@ -104,14 +104,14 @@ export const PROBLEM_WORDS: Readonly<Record<string, Words>> = {
     "use `https://`, and revoke the token, because others can have read it",
   ],
   "not-found": ["the tenant, key, resource or similar does not exist", "`detail` suggests the nearest name"],
-  "method-not-allowed": ["the route does not have this HTTP method", "see `/admin/openapi.json`"],
+  "method-not-allowed": ["the route does not accept this HTTP method", "see `/admin/openapi.json`"],
   "too-slow": ["the body arrived too slowly", "use a faster network, or smaller files"],
   conflict: ["a name is taken, or a feature is missing in this Worker", "`detail` says which"],
   "precondition-failed": [
     "the stored data changed after you read it",
     "read the data again, and write with the new `ETag`",
   ],
-  limited: ["this address rotated keys or tried tokens too often", "wait for `Retry-After`"],
+  limited: ["this address tried too many tokens, or rotated keys too often", "wait for `Retry-After`"],
   "too-large": [
     "the body is over the route's limit",
     "see the limit in `detail`; for resources, raise `resourceBytes`",
@@ -120,8 +120,8 @@ export const PROBLEM_WORDS: Readonly<Record<string, Words>> = {
     "the route does not take this `Content-Type`",
     "send `application/json`, or the type of the file",
   ],
-  "invalid-input": ["fields break rules", "correct the fields in `errors`, which has each path and rule"],
-  internal: ["the Worker failed", "run `tenantry errors ID`, where `ID` is `requestId` of the answer"],
+  "invalid-input": ["fields break rules", "read `errors`: each entry has the path of a field, and the rule"],
+  internal: ["the Worker failed", "run `tenantry errors ID`, where `ID` is the `requestId` of the answer"],
   busy: ["an object is unavailable or overloaded", "try again after `Retry-After`, as the command line does"],
 };
 
@@ -136,21 +136,24 @@ export const LOGIN_WORDS: Readonly<Record<string, Words>> = {
     "the client is unknown, or its secret is wrong",
     "register the client again; `tenantry login-client list` shows the clients",
   ],
-  invalid_client_metadata: ["the client's metadata breaks a rule", "`error_description` names it"],
+  invalid_client_metadata: ["the client's metadata breaks a rule", "`error_description` names the rule"],
   invalid_grant: [
     "the code or refresh token is used or expired, or belongs to another client",
     "the person must sign in again",
   ],
   invalid_redirect_uri: ["the redirect URI is not allowed", "use an https URL, or a loopback address"],
-  invalid_request: ["a parameter is missing or repeated, or PKCE is missing", "`error_description` names it"],
+  invalid_request: [
+    "a parameter is missing or repeated, or PKCE is missing",
+    "`error_description` names the parameter",
+  ],
   invalid_target: ["`resource` is not an endpoint of this tenant", "use the exact URL of the endpoint"],
   invalid_token: [
     "the token is not valid here",
     "sign in again; the error text names the wrong claim (see [Login](login.md))",
   ],
   server_error: [
-    "the client at the provider has other settings than the document",
-    "search [Troubleshooting](troubleshooting.md#sign-in) for the text of the page",
+    "the client's settings at the provider differ from the document",
+    "copy the text of the page, and search for it in [Troubleshooting](troubleshooting.md#sign-in)",
   ],
   temporarily_unavailable: [
     "the tenant's object or the provider is unavailable",
@@ -167,9 +170,9 @@ export const LOGIN_WORDS: Readonly<Record<string, Words>> = {
 export const IDENTITY_TODO: Readonly<Record<string, string>> = {
   anonymous: "set `mode` (see [Login](login.md))",
   key: "set `mode` (see [Login](login.md))",
-  app: "see [Use the users of your own app](api-identity.md)",
+  app: 'see "[Use the users of your own app](api-identity.md)"',
   worker: "use `ctx.identity` only in calls from people",
-  unset: "set `identity` (see [Call your own API as the person](login-identity.md))",
+  unset: 'set `identity` (see "[Call your own API as the person](login-identity.md)")',
   audience: "add the audience to `identity.audiences`, or change the tool",
   scopes: "add the scope to `request` of the provider, or change the tool",
   ended: "the client must call again with a new token",

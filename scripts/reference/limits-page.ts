@@ -20,9 +20,13 @@ const FIXED: readonly (readonly [about: string, file: string, before: string, un
   ["levels of nesting in a body", "endpoint/body.ts", "MAX_DEPTH ="],
   ["objects and lists in a body, or in one message of an upstream", "protocol/jsonrpc.ts", "MAX_CONTAINERS ="],
   ["unfinished sign-ins to one tenant in one browser", "login/server/transaction.ts", "MAX_TRANSACTIONS ="],
-  ["rows of `usage()` in an hour; all other calls share one more row", "records/usage-store.ts", "MAX_ROWS_PER_HOUR ="],
-  ["days for which hourly usage is stored", "records/usage-store.ts", "RETAINED_HOURS =", HOURS_PER_DAY],
-  ["days for which daily usage is stored", "records/usage-store.ts", "RETAINED_DAYS ="],
+  [
+    "rows of `usage()` in an hour; one extra row counts all other calls",
+    "records/usage-store.ts",
+    "MAX_ROWS_PER_HOUR =",
+  ],
+  ["number of days that hourly usage is stored", "records/usage-store.ts", "RETAINED_HOURS =", HOURS_PER_DAY],
+  ["number of days that daily usage is stored", "records/usage-store.ts", "RETAINED_DAYS ="],
   ["a tenant's recorded calls", "records/call-audit-store.ts", "MAX_RECORDED_CALLS ="],
   ["bytes of a tenant's recorded calls", "records/call-audit-store.ts", "MAX_RECORDED_BYTES ="],
   [
@@ -31,14 +35,18 @@ const FIXED: readonly (readonly [about: string, file: string, before: string, un
     "MAX_ARGUMENT_CHARACTERS =",
   ],
   ["messages that wait for a tenant's webhooks", "records/webhook-store.ts", "MAX_QUEUED ="],
-  ["open requests of one call, to upstreams and with `ctx.fetch`", "outbound/guarded-fetch.ts", "MAX_PER_CALL ="],
   [
-    "open requests of one tenant in one isolate, to upstreams and with `ctx.fetch`",
+    "requests that one call can have open at once, to upstreams or by `ctx.fetch`",
+    "outbound/guarded-fetch.ts",
+    "MAX_PER_CALL =",
+  ],
+  [
+    "requests that one tenant can have open at once in one isolate, to upstreams or by `ctx.fetch`",
     "outbound/guarded-fetch.ts",
     "MAX_PER_TENANT =",
   ],
   [
-    "running calls to upstreams in one isolate",
+    "calls to upstreams that run at once in one isolate",
     "gateway/guard/fair-semaphore.ts",
     "upstreamCalls = new FairSemaphore({ max:",
   ],
@@ -46,7 +54,7 @@ const FIXED: readonly (readonly [about: string, file: string, before: string, un
   ["bytes in all upstream lists of one tenant", "tenants/object/section-store.ts", "MAX_SECTIONS_BYTES ="],
   ["bytes in all parsed lists in one isolate", "tenants/cache/section-cache.ts", "MAX_BYTES ="],
   [
-    "characters in patterns with an inner `*` or `?`, multiplied by characters in names",
+    "pattern characters times name characters, for patterns with an inner `*` or `?`",
     "resources/pattern-budget.ts",
     "MAX_PATTERN_WORK =",
   ],

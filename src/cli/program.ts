@@ -65,8 +65,11 @@ export function createProgram(terminal: Terminal): Command {
   const program = new Command("tenantry")
     .description("Manage MCP endpoints of many tenants.")
     .usage("COMMAND [options]")
-    .option("--url <url>", "the server; default: TENANTRY_URL, then the last login, then npm start in this folder")
-    .option("--token <token>", "an operator's token, visible to other programs; prefer TENANTRY_TOKEN or login")
+    .option(
+      "--url <url>",
+      "the server; default: TENANTRY_URL, or the last login, or the server of npm start in this folder",
+    )
+    .option("--token <token>", "an operator's token; other programs can see it, so prefer TENANTRY_TOKEN or login")
     .option("--json", "print JSON instead of tables")
     .version(VERSION, "-V, --version", "print the version of this program")
     .option("-q, --quiet", "print only errors on stderr")

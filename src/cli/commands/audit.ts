@@ -16,7 +16,7 @@ import type { Terminal } from "../terminal/terminal.ts";
 export function addAuditCommands(program: Command, terminal: Terminal): void {
   const audit = program
     .command("audit")
-    .description("Show the audit log, newest first, of a tenant or of the platform.")
+    .description("Show the audit log of a tenant or of the platform, with the newest entry first.")
     .argument("[tenant]")
     .option("--limit <count>", "the number of entries", parseCount, 50)
     .addHelpText(

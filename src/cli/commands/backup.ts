@@ -52,7 +52,7 @@ export function addBackupCommands(program: Command, terminal: Terminal): void {
     .command("restore")
     .description("Restore a tenant from a backup, on the same server or another one.")
     .argument("<folder>")
-    .option("-t, --tenant <tenant>", "the name; secrets need the original name")
+    .option("-t, --tenant <tenant>", "another name for the tenant; to restore secrets, keep the original name")
     .option("--keys", "also restore missing keys, suspensions and secrets of an existing tenant")
     .option("--prune", "delete resources that the backup does not have")
     .addHelpText(

@@ -31,7 +31,7 @@ Examples:
 
   const lift = block
     .command("lift")
-    .description("Lift a block, so that all tenants can use the tool again.")
+    .description("Remove a block, so that all tenants can use the tool again.")
     .argument("<tool>")
     .addHelpText("after", "\nExamples:\n  tenantry block lift note_delete");
   runCommand(lift, terminal, liftBlock);

@@ -33,7 +33,7 @@ export function addConnectCommand(program: Command, terminal: Terminal): void {
     .addOption(new Option("-c, --client <client>", "the client").choices(RECIPES.map(({ client }) => client)))
     .option("--name <name>", "the name of the server in the client; default: tenant and profile")
     .addOption(
-      new Option("--auth <how>", "how callers authenticate; default: ask the endpoint").choices([
+      new Option("--auth <how>", "how callers authenticate; default: as the endpoint says").choices([
         "open",
         "key",
         "login",

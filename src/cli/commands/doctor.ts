@@ -29,7 +29,7 @@ export function addDoctorCommand(program: Command, terminal: Terminal): void {
   const doctor = withKeyOptions(program.command("doctor"))
     .description("Check an endpoint as a client would, and say how to fix what fails.")
     .argument("<endpoint>", "a tenant, tenant/profile, or the URL of any MCP endpoint")
-    .option("--origin <origin>", "an origin whose web pages must be able to call it", DEFAULT_ORIGIN)
+    .option("--origin <origin>", "the origin of web pages that must be able to call the endpoint", DEFAULT_ORIGIN)
     .addHelpText(
       "after",
       `

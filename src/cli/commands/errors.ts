@@ -20,7 +20,7 @@ interface ErrorsOptions {
 export function addErrorsCommands(program: Command, terminal: Terminal): void {
   const errors = program
     .command("errors")
-    .description("Show the error whose id a client shows. Without an id, list the last errors.")
+    .description("Show an error by the id that a client shows. Without an id, list the last errors.")
     .argument("[request-id]", "as the client shows it")
     .option("--tenant <tenant>", "only errors of this tenant; required for a tenant-admin")
     .option("--limit <count>", "the largest number", parseCount, 20)

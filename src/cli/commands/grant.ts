@@ -15,7 +15,7 @@ export function addGrantCommands(program: Command, terminal: Terminal): void {
   const grant = program.command("grant").description("List and end grants of people to clients.");
   const list = grant
     .command("list")
-    .description("List the grants of people to clients, and the tools that they excluded.")
+    .description("List the grants that people gave to clients, and the tools that each person excluded.")
     .argument("<tenant>")
     .option("--principal <id>", `only grants of ${PRINCIPAL_HELP}`, parsePrincipal)
     .addHelpText(

@@ -26,7 +26,7 @@ export function addInitCommand(program: Command, terminal: Terminal): void {
     .description("Write a new project: a Worker with a tool, its test, and wrangler.toml.")
     .argument("[folder]", "the folder of the project (default: this one)")
     .option("--name <name>", "the name of the Worker (default: the folder's)")
-    .option("--package <source>", "the npm source of tenantry (default: the source of this program)")
+    .option("--package <source>", "where npm gets tenantry from (default: where this program comes from)")
     .addHelpText(
       "after",
       `

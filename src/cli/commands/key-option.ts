@@ -12,7 +12,7 @@ export interface KeyOptions {
   readonly keyFile?: string;
 }
 
-const KEY_HELP = "an API key, visible to other programs; prefer TENANTRY_KEY";
+const KEY_HELP = "an API key; other programs can see it, so prefer TENANTRY_KEY";
 
 export function withKeyOptions(command: Command, stdin: "free" | "taken" = "free"): Command {
   return command

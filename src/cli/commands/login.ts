@@ -23,7 +23,7 @@ interface LoginOptions {
 export function addLoginCommands(program: Command, terminal: Terminal): void {
   const login = program
     .command("login")
-    .description("Sign in to a server with the browser or a token, and store it for later commands.")
+    .description("Sign in to a server with the browser or a token. Later commands use this sign-in.")
     .option("--browser", "sign in with the browser, even without a terminal")
     .option("--port <port>", "a fixed port for the redirect, if the authorization server needs one", parseUpTo(65_535))
     .option("-y, --yes", "at the first sign-in, accept the server, the issuer and the client id without a question")

@@ -16,14 +16,14 @@ export function addPromptCommands(program: Command, terminal: Terminal): void {
 
   const list = prompt
     .command("list")
-    .description("List a tenant's prompts, without those in code.")
+    .description("List a tenant's prompts, except the prompts in code.")
     .argument("<tenant>")
     .addHelpText("after", "\nExamples:\n  tenantry prompt list acme");
   runCommand(list, terminal, listPrompts);
 
   const get = prompt
     .command("get")
-    .description("Print a prompt as YAML, in the form for prompt put.")
+    .description("Print a prompt as YAML, in the format that `prompt put` reads.")
     .argument("<tenant>")
     .argument("<name>")
     .addHelpText("after", "\nExamples:\n  tenantry prompt get acme review > review.yaml");

@@ -65,11 +65,11 @@ export function addPutCommand(resource: Command, terminal: Terminal): void {
     .argument("<tenant>")
     .argument("<paths...>", "files and folders, or - for stdin")
     .option("-p, --prefix <uri>", "the prefix of every URI", "file:///")
-    .option("--uri <uri>", "the URI (only with one file)")
-    .option("--name <name>", "the name (only with one file); default: the current name, or for a new resource the path")
-    .option("--title <text>", "the title (only with one file)")
-    .option("--description <text>", "the description (only with one file)")
-    .option("--mime-type <type>", "the media type; default: a guess")
+    .option("--uri <uri>", "the URI; only if you pass one file")
+    .option("--name <name>", "the name; only if you pass one file; default: the current name, or a new resource's path")
+    .option("--title <text>", "the title; only if you pass one file")
+    .option("--description <text>", "the description; only if you pass one file")
+    .option("--mime-type <type>", "the media type; default: guessed from the file")
     .option("--tag <tag>", "a tag; repeatable", collectOption)
     .addOption(
       new Option("--audience <who>", "the audience; repeatable")
@@ -80,7 +80,7 @@ export function addPutCommand(resource: Command, terminal: Terminal): void {
     .option("--hidden", "include names that begin with a dot")
     .option("--dry-run", "only show the files that would be sent")
     .option("--force", "overwrite any version")
-    .option("--if-match <etag>", "write only if the stored version has this ETag (only with one file)")
+    .option("--if-match <etag>", "the ETag that the stored version must have; only if you pass one file")
     .addHelpText("after", EXAMPLES);
   runCommand(put, terminal, putResources);
 }

@@ -29,7 +29,7 @@ export function addResourceCommands(program: Command, terminal: Terminal): void 
     .argument("<tenant>")
     .argument("[uri]")
     .option("-o, --out <path>", "the file to write; with --prefix, the folder to write")
-    .option("-p, --prefix <uri>", "all resources with URIs that start with this")
+    .option("-p, --prefix <uri>", "all resources with URIs that start with this prefix")
     .option("--hidden", "with --prefix: also names that begin with a dot, such as .bashrc")
     .option("--raw", "print the bytes unchanged, even to a terminal")
     .addHelpText(
@@ -50,7 +50,7 @@ system: names that lead out of the folder, device names of Windows, and names th
     .command("list")
     .description("List resources, in URI order.")
     .argument("<tenant>")
-    .option("-p, --prefix <uri>", "only URIs that start with this")
+    .option("-p, --prefix <uri>", "only URIs that start with this prefix")
     .option("--limit <count>", "the largest number", parseCount)
     .addHelpText("after", "\nExamples:\n  tenantry resource list acme --prefix file:///handbook/ --limit 20");
   runCommand(list, terminal, listResources);
@@ -60,8 +60,8 @@ system: names that lead out of the folder, device names of Windows, and names th
     .description("Delete resources by URI, or all under a prefix. A prefix asks first.")
     .argument("<tenant>")
     .argument("[uris...]")
-    .option("-p, --prefix <uri>", "all resources with URIs that start with this")
-    .option("--if-match <etag>", "delete only if the stored version has this ETag (only with one URI)")
+    .option("-p, --prefix <uri>", "all resources with URIs that start with this prefix")
+    .option("--if-match <etag>", "the ETag that the stored version must have; only if you pass one URI")
     .option("-y, --yes", "do not ask")
     .addHelpText(
       "after",

@@ -34,10 +34,10 @@ export function addTenantCommands(program: Command, terminal: Terminal): void {
     .addOption(
       new Option(
         "--mode <mode>",
-        "the callers with access; default: key; oauth modes need auth in the file of -f",
+        "how callers get access; default: key; an oauth mode needs auth in the file that -f names",
       ).choices(["open", "key", "oauth", "key+oauth", "mixed"]),
     )
-    .option("--search", "add the built-in tools search and fetch")
+    .option("--search", "add the two built-in tools, named search and fetch")
     .option("--region <region>", "the region of its data: wnam, enam, sam, weur, eeur, apac, oc, afr, me")
     .option("--jurisdiction <name>", "the jurisdiction of its data: eu, fedramp")
     .addHelpText(

@@ -46,7 +46,7 @@ are shown as \\u{...}.`,
     );
   runCommand(pending, terminal, showPending);
 
-  addDecision(upstream, terminal, "approve", "Approve definitions in the version that `upstream pending` listed.");
+  addDecision(upstream, terminal, "approve", "Approve definitions as `upstream pending` showed them.");
   addDecision(upstream, terminal, "reject", "Reject definitions, so that they are not listed.");
 }
 

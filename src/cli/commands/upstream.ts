@@ -32,7 +32,7 @@ export function addUpstreamCommands(program: Command, terminal: Terminal): void 
   const addCommand = addSubcommand("add", "Add a server and read its lists. Returns when every client can use it.");
   const add = addUpstreamOptions(addCommand.argument("[url]", "where it serves MCP; a service has --service instead"))
     .option("--replace", "replace the upstream that has this id; only its trust setting stays")
-    .option("--no-wait", "return before its lists are read")
+    .option("--no-wait", "do not wait until the upstream's lists are read")
     .addHelpText(
       "after",
       `

@@ -28,7 +28,7 @@ export function addUsageCommand(program: Command, terminal: Terminal): void {
     .option("--tenant <tenant>", "calls of this tenant; default: all tenants")
     .option("--from <time>", "the start: 7d for seven days ago, or a date such as 2027-01-31", parsePast)
     .option("--to <time>", "the end", parsePast)
-    .option("--by <hour|day>", "the period of each --json line", parseBy, "hour")
+    .option("--by <hour|day>", "the period that each line of --json covers", parseBy, "hour")
     .option("--closed", "print only periods that are over")
     .addHelpText(
       "after",

@@ -34,7 +34,7 @@ const HINTS: Readonly<Record<CauseCode, Hint>> = {
   "service-missing": "check serviceBindings in gateway() and in the document: docs/gateway.md",
   waiting: ({ tenant, upstream }) => `tenantry upstream pending ${tenant} ${upstream}, then approve or reject`,
   "uri-listed": "two upstreams have this URI: choose one with uris",
-  "uri-stored": "clients read the tenant's own resource; set uris if they must read the upstream's",
+  "uri-stored": "clients read the tenant's own resource; to offer the upstream's resource, set uris",
   "uri-prefix": "check uris of both upstreams: the longest prefix decides",
   circle: "the upstream leads back to this tenant: remove the upstream, or hide its tools with a profile",
   "left-out": "the server's operator must correct the definitions that tenantry upstream show lists",

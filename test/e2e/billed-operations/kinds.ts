@@ -267,7 +267,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     requests: 1,
     scene: inSession((_place, client) => call(client, ECHO.name, ECHO.arguments)),
   },
-  "a session of 24 requests, with its stream": { requests: 24, laterMs: EIGHT_DAYS_MS, scene: leased(wholeSession) },
+  "a session with 24 requests and a stream": { requests: 24, laterMs: EIGHT_DAYS_MS, scene: leased(wholeSession) },
   "a session's stream opens": {
     requests: 1,
     scene: inSession(async (place, client) => (await openGet(place, client))[0].close()),
@@ -305,14 +305,14 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       };
     },
   },
-  "a stored resource that is not in memory is read": {
+  "reading a stored resource that is not in memory": {
     requests: 1,
     scene: leased(
       (place) => ok(client2026(place.url).request("resources/read", { uri: uriOf(place) })),
       (place) => store(place),
     ),
   },
-  "a stored resource that is in memory is read": {
+  "reading a stored resource that is in memory": {
     requests: 1,
     scene: async (place) => {
       await make(place);
