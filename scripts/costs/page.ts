@@ -117,7 +117,7 @@ each call are sent separately. Each call then causes one object call and two wri
 
 ${table(["what", "in the month", "USD"], parts(withUsage, ["objectRequests", "objectSeconds", "rowsWritten"]))}
 
-If an isolate gets many calls of a tenant within ten seconds, one object call sends the counts of all these calls. This object call writes one row, and
+If an isolate serves many calls of a tenant within ten seconds, it reports their counts together, in one request to the object. This request writes one row, and
 one more row for each tool. \`callAudit()\` sends records every second, and writes a row for each call.
 
 ### Not included
