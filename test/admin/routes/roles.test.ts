@@ -171,7 +171,7 @@ describe("making an operator", () => {
   it.each<[string, unknown, string, string]>([
     ["a role that is none", { name: "a", role: "king" }, "role", "one of owner, operator, auditor, tenant-admin"],
     ["a name that is kept", { name: "root", role: "owner" }, "name", "is a reserved word"],
-    ["a name that is none", { name: "-a", role: "owner" }, "name", "1 to 64 characters of"],
+    ["a name that is none", { name: "-a", role: "owner" }, "name", "1 to 64 characters"],
     ["no tenants for a tenant-admin", { name: "a", role: "tenant-admin" }, "tenants", "is required for a tenant-admin"],
     [
       "tenants for an auditor",
@@ -179,7 +179,7 @@ describe("making an operator", () => {
       "tenants",
       "is only allowed for a tenant-admin",
     ],
-    ["tenants that cannot be", { name: "a", role: "tenant-admin", tenants: ["X"] }, "tenants.0", "1 to 40 of"],
+    ["tenants that cannot be", { name: "a", role: "tenant-admin", tenants: ["X"] }, "tenants.0", "1 to 40 characters"],
     ["an end in the past", { name: "a", role: "owner", expires: "2020-01-01T00:00:00Z" }, "expires", "is in the past"],
   ])("with %s is refused", async (_what, json, field, rule) => {
     expect(rules(await ask("POST", "/operators", { json }))).toEqual([422, [field, expect.stringContaining(rule)]]);
