@@ -257,7 +257,10 @@ test.each([
   { args: ["tenant", "list", "--url", "ftp://x"], says: "--url: ftp://x is not an http or https URL" },
   { args: ["tenant", "list", "--token", "a b"], says: "--token: must be visible ASCII" },
   { args: ["call", "acme", "--json-args", "{}"], says: "--json-args: needs a tool" },
-  { args: ["call", "acme", "tool", "novalue"], says: "novalue: an argument is key=value, or key:=JSON" },
+  {
+    args: ["call", "acme", "tool", "novalue"],
+    says: "novalue: an argument is key=value or key:=JSON; --json-args takes all of them",
+  },
   { args: ["help", "nonsense"], says: "there is no help for nonsense" },
 ])("$args is a usage error that sends nothing", async ({ args, says }) => {
   const { admin, cli } = await commandLine();

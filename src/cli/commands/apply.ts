@@ -135,7 +135,10 @@ async function readAddedUpstreams(
         throw error;
       },
     );
-    if (why !== undefined) context.warn(`${upstream} of ${id} is stored, but could not be read: ${why ?? ""}`);
+    if (why !== undefined) {
+      const command = rewriteInvocation(`tenantry upstream test ${id} ${upstream}`, context.terminal.env);
+      context.warn(`${upstream} of ${id} is stored, but could not be read: ${why ?? ""}; try again with ${command}`);
+    }
   });
   const spinner = context.quiet || context.json || added.length === 0 ? undefined : context.terminal.stderr;
   await withSpinner(spinner, `Reading ${formatCount(added.length, "upstream")}`, () => read);

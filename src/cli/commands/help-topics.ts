@@ -6,10 +6,11 @@ import { EXIT } from "../exit.ts";
 export const GETTING_STARTED = `
 First steps, with the server of npm start:
   tenantry tenant create acme --title "Acme Inc." --search
-  tenantry resource put acme ./handbook
+  echo "Closed in August." > holiday.md
+  tenantry resource put acme holiday.md
   export TENANTRY_KEY=$(tenantry key create acme --name laptop)
   tenantry call acme
-  tenantry call acme search query=holiday
+  tenantry call acme search query=august
   tenantry connect acme --client claude-code
 
 Help:

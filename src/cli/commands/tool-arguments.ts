@@ -21,7 +21,7 @@ export function parseArguments(
   const args: JsonObject = json === undefined ? {} : parseJsonArgs(json);
   for (const pair of pairs) {
     const match = /^([^=:]+)(:?=)([\s\S]*)$/.exec(pair);
-    if (!match) throw usageError(`${pair}: an argument is key=value, or key:=JSON`);
+    if (!match) throw usageError(`${pair}: an argument is key=value or key:=JSON; --json-args takes all of them`);
     const [, key = "", operator, text = ""] = match;
     args[key] = operator === ":=" ? parseJson(text, key) : coerce(text, propertyOf(schema, key));
   }

@@ -66,7 +66,8 @@ export function addUpstreamOptions(command: Command): Command {
  */
 export function toUpstreamDocument(url: string | undefined, options: UpstreamOptions): Document {
   const { service, path, era, header, timeout, retry, uri, disabled } = options;
-  if ((url === undefined) === (service === undefined)) throw usageError("give either its URL or --service");
+  if ((url === undefined) === (service === undefined))
+    throw usageError("give the id of the upstream and its URL, or its id and --service");
   const auth = toUpstreamAuth(options);
   return {
     ...(url !== undefined && { url }),

@@ -4,7 +4,7 @@
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Any tenantry command; "a tenantry server" in a sentence is not one. */
-const COMMAND = /(?<![\w./@-])(?:npx )?tenantry (?!server\b)(?=[a-z])/g;
+const COMMAND = /(?<![\w./@-])(?:npx )?tenantry (?!(?:server|checkout|from)\b)(?=[a-z])/g;
 
 export function rewriteInvocation(text: string, env: Environment): string {
   const invocation = detectInvocation(env);

@@ -115,6 +115,6 @@ function credentialHint(fault: Fault, { keySource }: EndpointSource): string {
       : ` (no key or token: ${LOGIN_HINT}: set TENANTRY_KEY or give --key-file)`;
   }
   return keySource === undefined
-    ? " (no key: set TENANTRY_KEY or give --key-file)"
-    : ` (the key of ${keySource} was refused)`;
+    ? " (no key: set TENANTRY_KEY or give --key-file; tenantry key create TENANT makes a key)"
+    : ` (the key of ${keySource} was refused; give no key if the endpoint is open)`;
 }

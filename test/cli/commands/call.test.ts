@@ -190,9 +190,11 @@ test("a key that is missing or refused is said so", async () => {
   );
   expect(await call(["demo"])).toMatchObject({
     exit: 4,
-    stderr: "tenantry: No (no key: set TENANTRY_KEY or give --key-file)\n",
+    stderr: "tenantry: No (no key: set TENANTRY_KEY or give --key-file; tenantry key create TENANT makes a key)\n",
   });
-  expect((await call(["demo", "--key", "bad"])).stderr).toBe("tenantry: No (the key of --key was refused)\n");
+  expect((await call(["demo", "--key", "bad"])).stderr).toBe(
+    "tenantry: No (the key of --key was refused; give no key if the endpoint is open)\n",
+  );
   expect((await call(["demo", "--key", "good"])).exit).toBe(0);
   // What is refused may be an older server, which is asked for a session.
   expect(sent.map(({ method }) => method)).toEqual([

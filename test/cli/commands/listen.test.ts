@@ -94,7 +94,12 @@ test("watch says what the server does not announce", async () => {
 });
 
 test.each([
-  { status: 401, code: -32600, exit: 4, says: "(no key: set TENANTRY_KEY or give --key-file)" },
+  {
+    status: 401,
+    code: -32600,
+    exit: 4,
+    says: "(no key: set TENANTRY_KEY or give --key-file; tenantry key create TENANT makes a key)",
+  },
   { status: 404, code: -32601, exit: 1, says: "(this server sends no notifications)" },
   { status: 404, code: -32600, exit: 3, says: "No" },
 ])("a refusal with $status and $code ends with $exit", async ({ status, code, exit, says }) => {

@@ -407,9 +407,13 @@ test.each([
   {
     status: 401,
     args: [],
-    says: "initialize: There is no such tenant (no key: set TENANTRY_KEY or give --key-file)\n",
+    says: "initialize: There is no such tenant (no key: set TENANTRY_KEY or give --key-file; tenantry key create TENANT makes a key)\n",
   },
-  { status: 401, args: ["--key", "bad"], says: "initialize: There is no such tenant (the key of --key was refused)\n" },
+  {
+    status: 401,
+    args: ["--key", "bad"],
+    says: "initialize: There is no such tenant (the key of --key was refused; give no key if the endpoint is open)\n",
+  },
   { status: 200, args: [], says: "initialize: There is no such tenant\n" },
 ])("why a session is refused ($status) is said on stderr too, with what to do", async ({ status, args, says }) => {
   const endpoint = await ScriptedServer.start((one) => one.error(-32600, "There is no such tenant", status));

@@ -257,7 +257,9 @@ test.each(["tools/list", "subscriptions/listen"])(
     client.send(claim(1, method));
     expect(await client.next()).toMatchObject({ id: 1, error: { message: "Unauthorized" } });
     await client.end();
-    expect(client.stderr).toContain(`tenantry: ${method}: Unauthorized (the key of --key was refused)\n`);
+    expect(client.stderr).toContain(
+      `tenantry: ${method}: Unauthorized (the key of --key was refused; give no key if the endpoint is open)\n`,
+    );
   },
 );
 

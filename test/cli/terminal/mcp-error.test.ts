@@ -20,9 +20,21 @@ describe.each([["call"], ["listen"]])("tenantry %s", (command) => {
     { challenge: `Bearer realm="x", resource_metadata="${METADATA}"`, args: [], says: NOTHING },
     { challenge: `bearer Resource_Metadata=${METADATA}`, args: [], says: NOTHING },
     { challenge: `Bearer resource_metadata="${METADATA}"`, args: ["--key", "tnt_1"], says: `(${LOG_IN})` },
-    { challenge: 'Bearer realm="x"', args: [], says: "(no key: set TENANTRY_KEY or give --key-file)" },
-    { challenge: 'Bearer no_resource_metadata="x"', args: [], says: "(no key: set TENANTRY_KEY or give --key-file)" },
-    { challenge: 'Bearer realm="x"', args: ["--key", "tnt_1"], says: "(the key of --key was refused)" },
+    {
+      challenge: 'Bearer realm="x"',
+      args: [],
+      says: "(no key: set TENANTRY_KEY or give --key-file; tenantry key create TENANT makes a key)",
+    },
+    {
+      challenge: 'Bearer no_resource_metadata="x"',
+      args: [],
+      says: "(no key: set TENANTRY_KEY or give --key-file; tenantry key create TENANT makes a key)",
+    },
+    {
+      challenge: 'Bearer realm="x"',
+      args: ["--key", "tnt_1"],
+      says: "(the key of --key was refused; give no key if the endpoint is open)",
+    },
   ])("refused with $challenge and $args says what to bring", async ({ challenge, args, says }) => {
     const { url } = await ScriptedServer.start(challenged(challenge));
     const { exit, stderr } = await new CommandLine("/", { HOME: "/nowhere" }).run([command, url, ...args]);
@@ -33,7 +45,9 @@ describe.each([["call"], ["listen"]])("tenantry %s", (command) => {
 test("a key of the environment that is refused is named, as a later shell may not know of it", async () => {
   const { url } = await ScriptedServer.start(challenged('Bearer realm="x"'));
   const { stderr } = await new CommandLine("/", { HOME: "/nowhere", TENANTRY_KEY: "tnt_1" }).run(["call", url]);
-  expect(stderr).toBe("tenantry: Authorization required (the key of TENANTRY_KEY was refused)\n");
+  expect(stderr).toBe(
+    "tenantry: Authorization required (the key of TENANTRY_KEY was refused; give no key if the endpoint is open)\n",
+  );
 });
 
 test.each([
