@@ -27,7 +27,7 @@ export async function readJson(request: Request): Promise<unknown> {
     throw new ProblemError("bad-request", { detail: "The body is not valid JSON" });
   }
   checkJsonText(text);
-  if (!isStorable(value)) throw invalidFields(["", "must not have a number as large as 1e400"]);
+  if (!isStorable(value)) throw invalidFields(["", "must not have a number that is too large, such as 1e400"]);
   return value;
 }
 

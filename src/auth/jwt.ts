@@ -111,7 +111,7 @@ const REJECTION_REASONS: Readonly<Record<string, string>> = {
   exp: "it has expired",
   "exp missing": "its exp claim is missing",
   nbf: "it is not valid yet",
-  iat: "its iat claim must be at most five minutes old",
+  iat: "its iat claim must be within the last five minutes",
   iss: "it has another issuer",
   aud: "it is for another audience",
   sub: "its sub claim is missing or too long",

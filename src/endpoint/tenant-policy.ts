@@ -104,7 +104,7 @@ async function resolveMissingTenant(
   return unauthorized(context.target.credential);
 }
 
-const INVALID_KEY = "Invalid credential: the API key is mistyped, has expired, or is for another endpoint";
+const INVALID_KEY = "Invalid credential: the API key is mistyped, expired, revoked, or for another endpoint";
 const NO_KEY = { hint: "Send Authorization: Bearer KEY, with a key of this tenant" };
 /** Depends on the form of the header alone, not on which tenants and keys exist. */
 const NOT_A_KEY =

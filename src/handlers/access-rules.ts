@@ -11,7 +11,8 @@ export interface Viewer<Settings = Tenantry.Settings> {
 }
 
 export interface AccessRules<Settings = Tenantry.Settings> {
-  /**   * Whether the definition exists for this caller. If the function returns false, clients do not see the definition in
+  /**
+   * Whether the definition exists for this caller. If the function returns false, clients do not see the definition in
    * lists, completions and announcements, and cannot call it. The function must be pure and synchronous, because every
    * request calls it. If the function throws, the definition is hidden, and `onError` gets the error.
    */

@@ -54,7 +54,7 @@ async function sealState(binding: StateBinding, call: McpRequest, state: JsonObj
   return text.length <= MAX_STATE_CHARACTERS ? text : undefined;
 }
 
-/** Fails if the state is not sealed by this Worker, belongs to another request; send the request again without it, or has expired. */
+/** Fails if the state is not sealed by this Worker, belongs to another request, or has expired. */
 async function openState(
   binding: StateBinding,
   call: McpRequest,

@@ -118,7 +118,7 @@ function recheckPerson(person: OAuthPrincipal, issuers: readonly IssuerDocument[
   const isTrusted = issuers.some(({ issuer }) => issuer === person.issuer);
   return isTrusted && Date.now() < person.expires
     ? person
-    : failure("unauthorized", "The token of this call has expired");
+    : failure("unauthorized", "The token of this call is no longer valid");
 }
 
 async function authenticateToken(

@@ -66,7 +66,10 @@ async function readPostUrl({ url, clock }: RemoteEndpoint, { events }: OpenStrea
   }
   const to = new URL(endpointMessage.data, url);
   if (!isSameOrigin(new URL(url).origin, to)) {
-    throw violation("foreignEndpoint", `the endpoint event has a URL of another origin: ${to.protocol}//${to.host}`);
+    throw violation(
+      "foreignEndpoint",
+      `the endpoint event must have a URL of the stream's origin without a user name, not ${to.protocol}//${to.host}`,
+    );
   }
   return to.href;
 }

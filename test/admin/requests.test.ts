@@ -15,7 +15,12 @@ describe("a JSON body", () => {
       "tools.add.config.1.a",
       "appears twice",
     ],
-    ["has a number of no size", '{"settings":{"a":[1,{"b":-1e400}]}}', "", "must not have a number as large as 1e400"],
+    [
+      "has a number of no size",
+      '{"settings":{"a":[1,{"b":-1e400}]}}',
+      "",
+      "must not have a number that is too large, such as 1e400",
+    ],
     ["names a prototype", '{"prompts":{"__proto__":{"messages":[]}}}', "prompts.__proto__", "is not allowed as a name"],
     [
       "nests without end",

@@ -50,7 +50,10 @@ test.each(["title", "text", "tags"])(
     const id = `half-${crypto.randomUUID().slice(0, 8)}`;
     const args = { id, title: "Title", text: "Text.", [member]: member === "tags" ? ["a\ud800"] : "a\ud800" };
     const { result } = await client.request("tools/call", { name: "note_write", arguments: args });
-    expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(`^${member}: has half`) }] });
+    expect(result).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringMatching(`^${member}: contains half`) }],
+    });
     const read = await client.request("tools/call", { name: "note_read", arguments: { id } });
     expect(read.result).toMatchObject({ isError: true });
   },

@@ -10,7 +10,7 @@ import { expectRefusal } from "../support/refusal.ts";
 const origin = fixtureOrigin();
 const admin = fixtureAdmin(origin, "keys");
 const CHALLENGE = 'Bearer realm="tenantry"';
-const WRONG = "Invalid credential: the API key is mistyped, has expired, or is for another endpoint";
+const WRONG = "Invalid credential: the API key is mistyped, expired, revoked, or for another endpoint";
 const NO_KEY =
   "Invalid credential: this does not look like an API key. Send Authorization: Bearer KEY, where KEY is only the key, which begins with tnt_";
 const LAB = { "*": { enabled: false }, "lab_*": { enabled: true } };

@@ -41,7 +41,7 @@ test(
       const toml = await readFile(join(ROOT, "wrangler.toml"), "utf8");
       await writeFile(config, toml.replace(/\s*"HubObject",/, ""));
       const { output, code } = await verify(`--config=${config}`);
-      expect(output).toMatch(/FAILED +first release answers: [^]*names no HubObject/);
+      expect(output).toMatch(/FAILED +first release answers: [^]*does not list HubObject/);
       expect(output).toContain("0 passed, 1 failed, 0 skipped");
       expect(code).toBe(1);
     } finally {

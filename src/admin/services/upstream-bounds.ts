@@ -76,7 +76,7 @@ function upstreamBoundsErrors(
   { hosts = [], most = 0 }: UpstreamBounds = { most: Infinity },
 ): FieldRule[] {
   const [previousCount, count] = [Object.keys(before).length, Object.keys(after).length];
-  const rule = `only an operator may have more than ${most} upstreams (upstreamBounds.most)`;
+  const rule = `must have at most ${most} entries: only an operator can add more (upstreamBounds.most)`;
   const tooMany = count > most && count > previousCount ? [{ field: "upstreams", rule }] : [];
   // A webhook makes the Worker send requests, too, and shows its writer the answers.
   const webhookUrls = Object.entries(webhooks)

@@ -4,11 +4,11 @@
 import { UserError } from "../../protocol/user-error.ts";
 
 const RULES = {
-  anonymous: "the caller is not signed in: sign-in needs the mode oauth or key+oauth",
-  key: "an API key does not identify a person: sign in instead, which needs the mode oauth or key+oauth",
+  anonymous: "the caller is not signed in: sign-in needs the mode oauth, key+oauth or mixed",
+  key: "an API key does not identify a person: sign in instead, which needs the mode oauth, key+oauth or mixed",
   app: "the app identified the caller: get the token from the app",
   worker:
-    "the Worker's own code does not identify a person: a person must sign in, which needs the mode oauth or key+oauth",
+    "the Worker's own code does not identify a person: a person must sign in, which needs the mode oauth, key+oauth or mixed",
   unset: "`identity` is not set: an operator must set it under the issuer or login in the tenant's document",
   audience: "this audience is not one of `identity.audiences` in the tenant's document",
   scopes: "the scopes are invalid, or the provider did not grant them",

@@ -146,7 +146,7 @@ describe("a write of a tenant's administrator", () => {
     expect(await status("b", "eu.mcp.vendor.com")).toBe(200);
     expect(rules(await write(id, "c", at("eu.vendor.com"), { token }))).toEqual([
       403,
-      ["upstreams", "only an operator may have more than 2 upstreams (upstreamBounds.most)"],
+      ["upstreams", "must have at most 2 entries: only an operator can add more (upstreamBounds.most)"],
     ]);
     expect(rules(await write(id, "b", at("elsewhere.com"), { token }))).toEqual([
       403,

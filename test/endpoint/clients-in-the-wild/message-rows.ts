@@ -190,7 +190,7 @@ const CREDENTIALS: readonly WildClient[] = [
     headers: ({ ended }) => bearer(ended),
     body: hello("2025-11-25"),
     status: 401,
-    says: "Invalid credential: the API key is mistyped, has expired, or is for another endpoint",
+    says: "Invalid credential: the API key is mistyped, expired, revoked, or for another endpoint",
   },
   {
     client: "people",

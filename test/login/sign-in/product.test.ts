@@ -79,7 +79,7 @@ describe("a token is refused", () => {
       "five minutes",
     ],
     ["that does not say when it was made", { iat: undefined }, "five minutes"],
-    ["that is to be made later", { iat: now() + 360, exp: now() + 400 }, "five minutes"],
+    ["that is to be made later", { iat: now() + 360, exp: now() + 400 }, "within the last five minutes"],
     ["that names nobody", { sub: undefined }, "its sub claim is missing or too long"],
     ["that names nobody in many words", { sub: "x".repeat(256) }, "its sub claim is missing or too long"],
   ])("%s", async (_what, claims, why) => {
