@@ -66,7 +66,7 @@ export function causeOf(fault: Fault): CauseCode {
   return BY_STATUS[status] ?? (status >= 500 ? "server-failed" : "request-refused");
 }
 
-/** Only for operators, appended to the reason: the server's words, or the host of a redirect. */
+/** Only for operators, appended to the reason: the server's words, or the host to which it leads. */
 export function operatorDetail(fault: Fault, secrets: readonly string[]): string | undefined {
   const host = redirectHost(fault, secrets);
   if (host !== undefined) return `the target is ${host}`;
@@ -96,8 +96,9 @@ const MIN_SECRET_LENGTH = 8;
  * it there.
  */
 function redirectHost(fault: Fault, secrets: readonly string[]): string | undefined {
-  if (fault.kind !== "redirect" || fault.location === undefined) return undefined;
-  const { protocol, host } = new URL(fault.location);
+  const location = "location" in fault ? fault.location : undefined;
+  if (location === undefined) return undefined;
+  const { protocol, host } = new URL(location);
   const isWeb = protocol === "https:" || protocol === "http:";
   if (!isWeb || !HOST.test(host)) return undefined;
   const containsSecret = secrets.some(

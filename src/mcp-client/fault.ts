@@ -63,7 +63,8 @@ interface Faults {
   readonly unanswered: { readonly http: HttpFacts };
   /** The stream broke, and the last attempt to resume it failed with `lastFault`. */
   readonly unresumable: { readonly lastFault: Fault };
-  readonly violation: { readonly rule: BrokenRule; readonly detail: string };
+  /** `location`: the URL that the rule is about. It is not part of `detail`, which callers see. */
+  readonly violation: { readonly rule: BrokenRule; readonly detail: string; readonly location?: string };
 }
 
 export type FaultKind = keyof Faults;

@@ -66,10 +66,8 @@ async function readPostUrl({ url, clock }: RemoteEndpoint, { events }: OpenStrea
   }
   const to = new URL(endpointMessage.data, url);
   if (!isSameOrigin(new URL(url).origin, to)) {
-    throw violation(
-      "foreignEndpoint",
-      `the endpoint event must have a URL of the stream's origin without a user name, not ${to.protocol}//${to.host}`,
-    );
+    const rule = "the endpoint event must have a URL of the stream's origin without a user name";
+    throw violation("foreignEndpoint", rule, to.href);
   }
   return to.href;
 }

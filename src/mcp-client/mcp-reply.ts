@@ -148,8 +148,8 @@ function wrongIdFault(): McpFault {
   return violation("wrongId", "the response has another id than the request");
 }
 
-export function violation(rule: BrokenRule, detail: string): McpFault {
-  return new McpFault({ kind: "violation", rule, detail, sent: "yes" });
+export function violation(rule: BrokenRule, detail: string, location?: string): McpFault {
+  return new McpFault({ kind: "violation", rule, detail, ...(location !== undefined && { location }), sent: "yes" });
 }
 
 /**

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { causeOf, operatorDetail } from "../../src/gateway/read-failure.ts";
+import { causeOf, describeReadFault, operatorDetail } from "../../src/gateway/read-failure.ts";
 import type { Fault } from "../../src/mcp-client/fault.ts";
 import type { ResponseMessage } from "../../src/mcp-client/message.ts";
 
@@ -26,6 +26,18 @@ it.each([
 ])("operators see a redirect to %s as %s", (location, told) => {
   const detail = told === undefined ? undefined : `the target is ${told}`;
   expect(operatorDetail(redirect(location), ["KEY-12345678", "e"])).toBe(detail);
+});
+
+it("operators see the host at which a stream wants messages, callers do not", () => {
+  const fault: Fault = {
+    kind: "violation",
+    rule: "foreignEndpoint",
+    detail: "it is of another origin",
+    location: "http://10.0.0.1:8080/messages?token=t",
+    sent: "yes",
+  };
+  expect(operatorDetail(fault, [])).toBe("the target is 10.0.0.1:8080");
+  expect(describeReadFault(fault, 1)).toBe("the server broke the protocol (foreignEndpoint): it is of another origin");
 });
 
 it("operators see the text of an HTTP error in one line", () => {

@@ -128,8 +128,9 @@ test.each([
   const opening = faultOf(openHttpSse(endpoint, options));
   const data = to(new URL(endpoint.url).origin);
   const stream = (await server.next("GET")).stream().raw(`event: endpoint\ndata: ${data}\n\n`);
-  const detail = expect.stringContaining("without a user name");
-  expect(await opening).toMatchObject({ kind: "violation", rule: "foreignEndpoint", detail });
+  const detail = "the endpoint event must have a URL of the stream's origin without a user name";
+  const location = new URL(data).href;
+  expect(await opening).toMatchObject({ kind: "violation", rule: "foreignEndpoint", detail, location });
   await stream.closed;
   expect(server.names).toEqual(["GET"]);
 });

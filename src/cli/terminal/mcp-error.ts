@@ -65,7 +65,11 @@ export function dropReason(fault: Fault): string {
 
 function faultMessage(fault: Fault, url: string): string {
   if (fault.kind === "refused") return rpcErrorText(fault.error);
-  if (fault.kind === "violation") return `${url} sent an answer that is not MCP: ${fault.detail}`;
+  if (fault.kind === "violation") {
+    const { protocol, host } = new URL(fault.location ?? url);
+    const target = fault.location === undefined ? "" : `, not ${protocol}//${host}`;
+    return `${url} sent an answer that is not MCP: ${fault.detail}${target}`;
+  }
   if (fault.kind === "redirect") return `${url} redirects to ${fault.location ?? "nowhere"}`;
   if (fault.kind === "unresumable")
     return `the stream broke and cannot be resumed: ${faultMessage(fault.lastFault, url)}`;

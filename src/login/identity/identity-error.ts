@@ -19,7 +19,7 @@ const RULES = {
   refused:
     "the authorization server refused to issue one: an operator must check that server's log, and `identity` in the tenant's document",
   away: "the authorization server cannot be reached right now: try again",
-  sealed: "the Worker has no SECRETS_KEY: an operator must set it",
+  sealed: "the Worker has no valid SECRETS_KEY: an operator must set it",
 } as const;
 
 export type IdentityErrorCode = keyof typeof RULES;

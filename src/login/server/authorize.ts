@@ -70,7 +70,7 @@ function unknownResource({ urls }: LoginContext): AuthorizeFailure {
 }
 
 function findFailure(query: URLSearchParams, repeated: string | undefined): AuthorizeFailure | undefined {
-  if (repeated !== undefined) return ["invalid_request", `${repeated} must not occur twice`];
+  if (repeated !== undefined) return ["invalid_request", repeatedMessage(repeated)];
   if (query.get("response_type") !== "code") return ["unsupported_response_type", "response_type must be code"];
   if ((query.get("response_mode") ?? "query") !== "query") return ["invalid_request", "response_mode must be query"];
   if (query.get("code_challenge_method") === "S256" && S256.test(query.get("code_challenge") ?? "")) return undefined;
@@ -81,6 +81,11 @@ function findFailure(query: URLSearchParams, repeated: string | undefined): Auth
 export function findRepeated(sent: URLSearchParams): string | undefined {
   const seen = new Set<string>();
   return [...sent.keys()].find((name) => name !== "resource" && (seen.has(name) || !seen.add(name)));
+}
+
+/** Any text can be a name, and an `error_description` has neither quotes nor letters beyond ASCII. */
+export function repeatedMessage(name: string): string {
+  return `${/^\w{1,64}$/.test(name) ? name : "a parameter"} must not occur twice`;
 }
 
 /** A client with a single redirect URI may omit the parameter. */

@@ -13,7 +13,7 @@ import { IDENTITY_PROVIDERS } from "../sign-in/identity-providers.ts";
 import { OAuthError, unavailableError, jsonResponse } from "./oauth-responses.ts";
 import { identityIssuerOf } from "./grant-principal.ts";
 import { getLoginStub, toTokenError, waitForEnd } from "./login-stub.ts";
-import { matchResource, findRepeated } from "./authorize.ts";
+import { matchResource, findRepeated, repeatedMessage } from "./authorize.ts";
 import { unsealProvider, sealProvider } from "./provider-seal.ts";
 import type { ProviderUpdate } from "./login-store.ts";
 import type { TokenRefreshRequest, TokenRefreshResult, IssuedTokens, NewTokens } from "./token-rows.ts";
@@ -234,7 +234,7 @@ interface ClientForm {
 async function authenticateClient(context: LoginContext): Promise<ClientForm> {
   const form = new URLSearchParams(context.body);
   const repeated = findRepeated(form);
-  if (repeated !== undefined) throw new OAuthError("invalid_request", `${repeated} must not occur twice`);
+  if (repeated !== undefined) throw new OAuthError("invalid_request", repeatedMessage(repeated));
   const basic = parseBasicAuth(context.request.headers.get("authorization"));
   const [id, secret] = basic ?? [form.get("client_id"), form.get("client_secret")];
   const invalidClient = (why: string) =>
