@@ -123,7 +123,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     async (how) => {
       const text = textOf(await call("about", { around: how })) ?? "";
       expect(text).toMatch(/^Internal error: the server's log says why/);
-      const why = how === "trips" ? "an auditor that trips" : "around about returned no outcome";
+      const why = how === "trips" ? "an auditor that trips" : "around about must return the outcome of next()";
       await expect.poll(() => worker.log().slice(from)).toContain(why);
       expect(noted().at(-1)).toBe("worker ends complete");
     },

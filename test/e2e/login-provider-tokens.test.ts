@@ -121,7 +121,7 @@ test("somebody whom the provider lets in no more has no token when theirs ends",
   const [alice, bob] = [await signIn("alice"), await signIn("bob")];
   provider.disabled.add("alice");
   const call = (client: typeof alice) => toolText(client, "call_api", { audience: API, url: api.url });
-  expect(await call(alice)).toContain("(again): the provider gives no token for this caller any more");
+  expect(await call(alice)).toContain("(again): the provider no longer issues tokens for this caller");
   expect(await call(bob)).toContain('"sub":"00u-bob"');
 });
 

@@ -26,7 +26,7 @@ const PRINTS: Readonly<Record<string, readonly RegExp[]>> = {
     /^tnt_/m,
   ],
   "docs/admin-api.md": [/"url":".*\/mcp\/acme"/, /"token":"tnt_/, /"changed":true/],
-  "docs/audit.md": [/of acme: nothing was changed/],
+  "docs/audit.md": [/of acme: unchanged/],
   "docs/clients.md": [/\{input:acme-key\}/, /"Authorization": "Bearer tnt_/, /ok +initialize/],
   "docs/gateway.md": [/tracker__search/, /^found$/m],
   "docs/gateway-calls.md": [/^found$/m],

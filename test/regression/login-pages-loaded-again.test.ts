@@ -56,7 +56,7 @@ test("who signs in a second time, in another tab, allows nothing on the page of 
   const first = await browser.submit(form, { key });
   await browser.submit(form, { key: other.token });
   const again = await browser.submit(first, { decision: "allow" });
-  expect(textOf(again.text)).toMatch(new RegExp(`changed meanwhile.*Signed in as the key ${other.id}`));
+  expect(textOf(again.text)).toMatch(new RegExp(`has changed since you opened it.*Signed in as the key ${other.id}`));
   const { items } = await admin.ask("GET", `/tenants/${id}/grants`);
   expect(items).toEqual([]);
 });
