@@ -27,7 +27,9 @@ async function consentOf(groups: readonly string[]) {
 test("who has no scope is told so, and can be somebody else or go back", async () => {
   const { browser, page, provider } = await consentOf(["guests"]);
   const text = textOf(page.text);
-  expect(text).toContain("Alice (alice@example.com) has no access to Acme Notes Ask the person who gave you its address.");
+  expect(text).toContain(
+    "Alice (alice@example.com) has no access to Acme Notes Ask the person who gave you its address.",
+  );
   expect(text).not.toContain("Allow");
   expect(onPage(await browser.press(page, "Use another account")).text).toContain("has no access");
   expect(provider.heard.findLast(({ path }) => path === "/authorize")?.form.get("prompt")).toBe("login");
