@@ -84,7 +84,7 @@ test("a restored tenant is what it was, and a revoked key comes back only where 
   const { id, key, revoked } = await filled(far.url);
   const before = await shownOf(at, id);
 
-  const backup = await cli.run(["backup", id, "kept"]);
+  const backup = await cli.run(["backup", id, "-o", "kept"]);
   expect(backup).toMatchObject({ exit: 0, stdout: expect.stringContaining("2 keys, 1 secret") });
   const restore = (...more: string[]) => cli.run(["restore", "kept", "--url", there, ...more]);
   const restored = await restore();

@@ -36,7 +36,7 @@ test("a backup, also in a folder that was there", async () => {
   mkdirSync(join(folder, "there"));
   chmodSync(join(folder, "there"), 0o755);
   for (const to of ["fresh", "there"]) {
-    await cli.print("backup", "acme", to);
+    await cli.print("backup", "acme", "-o", to);
     expect([to, modesIn(join(folder, to))]).toEqual([to, ["file 600", "folder 700"]]);
   }
 });

@@ -44,8 +44,8 @@ export function addBackupCommands(program: Command, terminal: Terminal): void {
     .command("backup")
     .description("Write a backup of a tenant to a folder.")
     .argument("<tenant>")
-    .argument("[folder]", "the folder; default: named after the tenant")
-    .addHelpText("after", `\nExamples:\n  tenantry backup acme backups/acme\n${BACKUP_HELP}`);
+    .option("-o, --out <folder>", "the folder; default: named after the tenant")
+    .addHelpText("after", `\nExamples:\n  tenantry backup acme -o backups/acme\n${BACKUP_HELP}`);
   runCommand(backup, terminal, backUpTenant);
 
   const restore = program
@@ -68,7 +68,11 @@ If a restore was interrupted, run it again with --keys. Restoring twice changes 
   runCommand(restore, terminal, restoreTenant);
 }
 
-async function backUpTenant(context: CommandContext, [id, out]: readonly [string, string | undefined]): Promise<void> {
+async function backUpTenant(
+  context: CommandContext,
+  [id]: readonly [string],
+  { out }: { readonly out?: string },
+): Promise<void> {
   process.umask(0o077);
   const { folder, resources, ...loaded } = await exportInto(context, id, out);
   await chmod(folder, 0o700).catch((error: unknown) => {

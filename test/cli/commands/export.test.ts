@@ -294,7 +294,7 @@ test.each(["export", "backup"])(
     admin.addResource("acme", "docs://guide", "kept");
     expect((await cli.run(["export", "acme", "--out", "folder"])).exit).toBe(0);
     const before = await readFile(join(folder, "folder/tenant.yaml"), "utf8");
-    const { exit, stderr } = await cli.run([command, "globex", ...(command === "export" ? ["--out"] : []), "folder"]);
+    const { exit, stderr } = await cli.run([command, "globex", "--out", "folder"]);
     expect([exit, stderr]).toEqual([2, expect.stringContaining("has an export of acme, not of globex")]);
     expect(await readFile(join(folder, "folder/tenant.yaml"), "utf8")).toBe(before);
     expect(await readFile(join(folder, "folder/resources/docs/guide"), "utf8")).toBe("kept");
