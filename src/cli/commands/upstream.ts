@@ -104,15 +104,15 @@ async function addUpstream(
   await api.request("PUT /tenants/{id}/upstreams/{upstream}", { params: upstreamParams(tenant, name), body: json });
   if (removed.length > 0) context.note(`These fields of the old ${name} were removed: ${removed.join(", ")}`);
   if (isReviewed) context.note(`Its definitions wait for approval: tenantry upstream pending ${tenant} ${name}`);
-  return showAdded(context, [tenant, name], options);
+  return showAdded(context, [tenant, name], { ...options, isNew: existing === undefined });
 }
 
 async function showAdded(
   context: CommandContext,
   [tenant, name]: UpstreamArgs,
-  { wait, disabled = false }: AddOptions,
+  { wait, disabled = false, isNew }: AddOptions & { readonly isNew: boolean },
 ): Promise<void> {
-  if (wait && !disabled) return readNow(context, [tenant, name], { wait });
+  if (wait && !disabled) return isNew ? readNew(context, [tenant, name]) : readNow(context, [tenant, name], { wait });
   const next = disabled ? "switched off" : `read at the next request to ${tenant}`;
   const upstream = await context.api.request("GET /tenants/{id}/upstreams/{upstream}", {
     params: upstreamParams(tenant, name),
@@ -130,6 +130,20 @@ async function removedMembers(
   return Object.keys(own.upstreams?.[name] ?? {}).filter(
     (member) => !Object.hasOwn(json, member) && member !== "trust",
   );
+}
+
+/** Removes the upstream again if nothing could be read. */
+async function readNew(context: CommandContext, [tenant, name]: UpstreamArgs): Promise<void> {
+  const args = { params: upstreamParams(tenant, name), query: { wait: true } };
+  const done = await withReadSpinner(context, `Reading ${name}`, () =>
+    context.api.request("POST /tenants/{id}/upstreams/{upstream}/refresh", args),
+  );
+  if (!done.read) {
+    await context.api.request("DELETE /tenants/{id}/upstreams/{upstream}", { params: upstreamParams(tenant, name) });
+    const advice = "--no-wait adds an upstream without reading it";
+    throw new CliError(EXIT.refused, `${name} was not added to ${tenant}: ${done.upstream.why ?? ""}; ${advice}`);
+  }
+  context.show(done, () => upstreamText(tenant, done.upstream, context.terminal));
 }
 
 async function refreshUpstream(

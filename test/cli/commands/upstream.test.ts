@@ -68,14 +68,25 @@ describe("add", () => {
     expect(written()).toEqual({ url: other[4] });
   });
 
-  test("says that one is added that cannot be read, and ends as refused", async () => {
+  test("does not add one that cannot be read, and ends as refused", async () => {
     const { admin, cli } = await commandLine();
     admin.addTenant("acme");
     const args = ["upstream", "add", "acme", "tracker", "https://away.example.com/mcp"];
     const { exit, stdout, stderr } = await cli.run(args);
-    expect(exit).toBe(1);
-    expect(stderr).toContain("tracker of acme is stored, but could not be read: gone fishing");
-    expect(stdout).toMatch(/^state +last good$/m);
+    expect([exit, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain(
+      "tracker was not added to acme: gone fishing; --no-wait adds an upstream without reading it",
+    );
+    expect(admin.tenants.get("acme")?.own.upstreams ?? {}).toEqual({});
+  });
+
+  test("keeps one that it replaces, though the new one cannot be read", async () => {
+    const { admin, cli } = await commandLine();
+    admin.addTenant("acme", { upstreams: { tracker: { url: URL } } });
+    const url = "https://away.example.com/mcp";
+    const { exit, stderr } = await cli.run(["upstream", "add", "acme", "tracker", url, "--replace"]);
+    expect([exit, stderr]).toEqual([1, expect.stringContaining("tracker of acme is stored, but could not be read")]);
+    expect(admin.tenants.get("acme")?.own.upstreams?.["tracker"]).toEqual({ url });
   });
 
   test("reads nothing with --no-wait", async () => {
