@@ -67,7 +67,8 @@ test("what changes behind an approval waits, is shown to the last character, and
   expect(await listing()).toMatchObject({ tools: [{}, { name: "up__go", description: "Goes." }] });
   expect(await pending()).toContain("! has invisible characters");
   const unnamed = await cli.run(["upstream", "approve", tenant.id, "up", "--all", "--yes"]);
-  expect(unnamed.stderr).toContain("1 definition left out; approve flagged definitions by their digests.");
+  expect(unnamed.exit).toBe(1);
+  expect(unnamed.stderr).toContain("1 flagged definition of up left out: approve flagged definitions by their digests");
   expect(unnamed.stdout).toContain("0 definitions approved");
 
   const digest = /^[\w-]{22}/.exec(await pending())?.[0] ?? "";

@@ -4,7 +4,7 @@
 import type { Command } from "commander";
 import type { ReviewResult, Infer, PendingDefinitionShape } from "../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
-import { usageError } from "../exit.ts";
+import { CliError, EXIT, usageError } from "../exit.ts";
 import { runCommand, confirm, type CommandContext } from "../command-context.ts";
 import { propagationNote, kindOf, markedLine } from "../terminal/changes.ts";
 import type { OutputLine } from "../terminal/output.ts";
@@ -127,7 +127,10 @@ async function decide(
 ): Promise<void> {
   if (digestArgs.length > 0 === (all === true))
     throw usageError("give digests, as upstream pending shows them, or --all");
-  const digests = all === true ? await findAllPending(context, [tenant, upstream], decision, yes) : digestArgs;
+  const { digests, flagged } =
+    all === true
+      ? await findAllPending(context, [tenant, upstream], decision, yes)
+      : { digests: digestArgs, flagged: 0 };
   let outcome: DecisionAnswer | undefined;
   let decided = 0;
   for (let from = 0; from < digests.length; from += BATCH) {
@@ -144,6 +147,10 @@ async function decide(
       ...propagationNote(outcome?.effectiveAt),
     ].join("\n"),
   );
+  if (flagged > 0) {
+    const left = `${formatCount(flagged, "flagged definition")} of ${upstream} left out`;
+    throw new CliError(EXIT.refused, `${left}: approve flagged definitions by their digests`);
+  }
 }
 
 /** The definitions that wait at this moment, and none that arrive later. */
@@ -152,16 +159,13 @@ async function findAllPending(
   upstreamArgs: UpstreamArgs,
   decision: Decision,
   yes: boolean | undefined,
-): Promise<readonly string[]> {
+): Promise<{ readonly digests: readonly string[]; readonly flagged: number }> {
   const all = (await fetchPending(context, upstreamArgs)).filter(({ state }) => state !== "rejected");
   // Flagged definitions can only be approved one by one, by digest.
   const selected = decision === "reject" ? all : all.filter(({ flags }) => flags.length === 0);
-  const flagged = all.length - selected.length;
-  if (flagged > 0)
-    context.note(`${formatCount(flagged, "definition")} left out; approve flagged definitions by their digests.`);
   if (selected.length > 0 && yes !== true) {
     for (const { kind, name, state } of selected) context.note(`${state}  ${definitionLabel({ kind, name })}`);
     await confirm(context, `${decision} ${formatCount(selected.length, "definition")} of ${upstreamArgs[1]}`, yes);
   }
-  return selected.map(({ digest }) => digest);
+  return { digests: selected.map(({ digest }) => digest), flagged: all.length - selected.length };
 }
