@@ -31,7 +31,7 @@ export const DOCUMENT_WORDS: Readonly<Record<string, string>> = {
   "auth.issuers[].identity.tokenUrl": "for `exchange`: the token endpoint",
   "auth.issuers[].identity.clientId": "for `exchange`: the client",
   "auth.issuers[].identity.clientSecret": "for `exchange`: `{{secret:NAME}}`",
-  "auth.login": 'makes the tenant an authorization server (see "[People sign in](login-people.md)")',
+  "auth.login": 'makes the tenant an authorization server (see "[Let people sign in to a tenant](login-people.md)")',
   "auth.login.via": "how people sign in",
   "auth.login.issuer": "for `oidc`: the provider",
   "auth.login.clientId": "for `oidc` and `oauth2`: the client id at the provider",

@@ -150,7 +150,7 @@ const MAX_SECRET_BYTES = 8192;
 export const NewSecret = object({
   value: withRule(textUpTo(MAX_SECRET_BYTES, 1).regex(/^\P{Cs}*$/u, "must be text"), (text) =>
     new TextEncoder().encode(text).byteLength > MAX_SECRET_BYTES ? `at most ${MAX_SECRET_BYTES} bytes` : undefined,
-  ).meta({ "x-maxBytes": MAX_SECRET_BYTES, "x-rule": "must be text" }),
+  ).meta({ "x-maxBytes": MAX_SECRET_BYTES, "x-rule": "a text" }),
 });
 
 /** No answer contains the value of a secret. */

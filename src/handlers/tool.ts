@@ -94,8 +94,8 @@ export interface ToolOptions<
    */
   readonly timeoutMs?: number;
   /**
-   * Lets a client that lost its connection fetch the result later. The client needs a session, so its version must be
-   * 2025-03-26 to 2025-11-25. The call can run more than once: put work that must happen at most once into `ctx.once`.
+   * Lets a client that lost its connection fetch the result later. The client needs a session: in era 2026 the option has no
+   * effect. The call can run more than once: put work that must happen at most once into `ctx.once`.
    * False by default; `true` stands for `{ closeAfterMs: 25000, retryMs: 1000 }`.
    */
   readonly resumable?: boolean | Partial<Resumable>;

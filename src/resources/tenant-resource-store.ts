@@ -183,7 +183,7 @@ const RESOURCE_RULES: readonly (readonly [rule: string, holds: (resource: NewRes
     "lastModified: must be ISO 8601 in UTC",
     ({ lastModified }) => lastModified === undefined || isIsoTime(lastModified),
   ],
-  [`tags: must be at most ${MAX_TAGS}`, ({ tags = [] }) => tags.length <= MAX_TAGS],
+  [`tags: must have at most ${MAX_TAGS} entries`, ({ tags = [] }) => tags.length <= MAX_TAGS],
   ["tags: must have 1 to 100 characters each", ({ tags = [] }) => tags.every((tag) => hasLength(tag, 1, 100))],
   ...(["name", "title", "description"] as const).map(
     (member) => [`${member}: ${WELL_FORMED_TEXT}`, (resource: NewResource) => isWellFormed(resource[member])] as const,

@@ -135,7 +135,7 @@ describe("a person", () => {
     ]);
   });
 
-  test("is told of a wrong key, and that a tool that changes something is may change something", async () => {
+  test("is told of a wrong key, and that a tool may change something", async () => {
     const page = await opened(`/mcp/${ids.key}`);
     await page.fill("#key", "tnt_wrong");
     await page.click("#use");

@@ -61,6 +61,6 @@ test("a folder without tenant.yaml is said to be no tenant's", async () => {
   await writeFile(join(folder, "tenants/a.yaml"), "id: a\n");
   const { exit, stderr } = await cli.run(["apply", "-f", "tenants"]);
   expect(exit).toBe(2);
-  expect(stderr).toContain("tenants: is no folder of tenantry export, because it has no tenant.yaml");
+  expect(stderr).toContain("tenants: is not a folder of tenantry export, because it has no tenant.yaml");
   expect(stderr).toContain("one by one");
 });

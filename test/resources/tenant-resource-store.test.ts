@@ -175,7 +175,7 @@ describe("a refused write", () => {
     ["name: must have 1 to 256 characters", { name: "x".repeat(257) }],
     ["title: must have at most 256", { title: "x".repeat(257) }],
     ["description: must have at most 4096", { description: "x".repeat(4097) }],
-    ["tags: must be at most 64", { tags: Array.from({ length: 65 }, String) }],
+    ["tags: must have at most 64 entries", { tags: Array.from({ length: 65 }, String) }],
     ["body: must be text or blob", withoutBody],
     ["lastModified: must be ISO 8601", { lastModified: "9999-99-99T::.Z" }],
     ["priority: must be from 0 to 1", { priority: 1.01 }],

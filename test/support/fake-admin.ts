@@ -209,7 +209,8 @@ export class FakeAdmin {
         listed.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
       );
     const { id, document = {}, ...birth } = asked.json<typeof contract.NewTenant>();
-    if (this.tenants.has(id)) throw new Refused(409, "The tenant exists", [{ field: "id", rule: `${id} is taken` }]);
+    if (this.tenants.has(id))
+      throw new Refused(409, "Conflict with the current state", [{ field: "id", rule: `${id} already exists` }]);
     if (asked.query.get("dryRun") === "1") {
       const changes = diffDocuments({}, document);
       return { json: { revision: 0, changed: true, dryRun: true, effectiveAt: null, changes } };

@@ -103,7 +103,7 @@ export async function makeParents(root: string, file: string): Promise<void> {
         if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
       });
       if ((await lstat(folder)).isSymbolicLink())
-        throw targetError(`${folder}: is a link, which ${file} would follow out of the folder`);
+        throw targetError(`${folder}: is a link, so ${file} could be written outside the target folder`);
     }
   } catch (error) {
     throw error instanceof CliError ? error : fileError(error, file);

@@ -136,7 +136,7 @@ async function readAddedUpstreams(
       },
     );
     if (why !== undefined) {
-      const command = rewriteInvocation(`tenantry upstream test ${id} ${upstream}`, context.terminal.env);
+      const command = rewriteInvocation(`tenantry upstream refresh ${id} ${upstream}`, context.terminal.env);
       context.warn(`${upstream} of ${id} is stored, but could not be read: ${why ?? ""}; try again with ${command}`);
     }
   });
@@ -157,7 +157,7 @@ async function readInput(terminal: Terminal, options: ApplyOptions): Promise<Inp
   const path = resolve(terminal.folder, options.file);
   const folder = options.file !== "-" && (await isFolder(path)) ? path : undefined;
   if (folder !== undefined && !(await readdir(folder)).includes(TENANT_FILE)) {
-    const reason = `is no folder of tenantry export, because it has no ${TENANT_FILE}`;
+    const reason = `is not a folder of tenantry export, because it has no ${TENANT_FILE}`;
     throw usageError(`${options.file}: ${reason}. Apply the files of several tenants one by one`);
   }
   const file = await readTenantFile(folder === undefined ? options.file : join(folder, TENANT_FILE), terminal);

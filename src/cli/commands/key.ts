@@ -55,7 +55,7 @@ Examples:
     .argument("<tenant>")
     .argument(
       "[key]",
-      "the key's id or name, as key list shows; default: the key in --key-file, once a day",
+      "the key's id or name, as key list shows; default: the key in --key-file or TENANTRY_KEY, once a day",
       parseKeyId,
     )
     .option("--overlap <time>", "how long the old key still works, such as 0s or 7d; default: a day", parseSeconds)

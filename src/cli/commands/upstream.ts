@@ -32,7 +32,7 @@ export function addUpstreamCommands(program: Command, terminal: Terminal): void 
   const addCommand = addSubcommand("add", "Add a server and read its lists. Returns when every client can use it.");
   const add = addUpstreamOptions(addCommand.argument("[url]", "where it serves MCP; a service has --service instead"))
     .option("--replace", "replace the upstream that has this id; only its trust setting stays")
-    .option("--no-wait", "do not wait until the upstream's lists are read")
+    .option("--no-wait", "add it without reading its lists, even if it cannot be read")
     .addHelpText(
       "after",
       `
@@ -103,8 +103,8 @@ async function addUpstream(
   const removed = existing && replace === true ? await removedMembers(context, [tenant, name], json) : [];
   await api.request("PUT /tenants/{id}/upstreams/{upstream}", { params: upstreamParams(tenant, name), body: json });
   if (removed.length > 0) context.note(`These fields of the old ${name} were removed: ${removed.join(", ")}`);
+  await showAdded(context, [tenant, name], { ...options, isNew: existing === undefined });
   if (isReviewed) context.note(`Its definitions wait for approval: tenantry upstream pending ${tenant} ${name}`);
-  return showAdded(context, [tenant, name], { ...options, isNew: existing === undefined });
 }
 
 async function showAdded(

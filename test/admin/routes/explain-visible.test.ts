@@ -76,7 +76,7 @@ describe("explain for a user of the app that mounts the Worker", () => {
     expect({ isSeen, reasons }).toEqual({ isSeen: false, reasons: expect.arrayContaining(["code: visible hides it"]) });
   });
 
-  it("says that visible decides, but that its answer is not known here, where they are not", async () => {
+  it("says that visible decides, and that its answer is not known here, where they are not", async () => {
     const { visible: isSeen, reasons } = await ask({ id: "ann" });
     expect(isSeen).toBe(false);
     expect(reasons).toContain("code: visible decides, but the user's claims are unknown here");

@@ -65,7 +65,7 @@ test("upstreams that a document adds are read, and of one that cannot be it is s
   expect(await cli.run(["apply", "-f", "-"], { stdin })).toMatchObject({
     exit: 0,
     stderr:
-      "tenantry: b of acme is stored, but could not be read: gone fishing; try again with tenantry upstream test acme b\n",
+      "tenantry: b of acme is stored, but could not be read: gone fishing; try again with tenantry upstream refresh acme b\n",
   });
   expect(reads().slice(1)).toEqual(["POST /admin/v1/tenants/acme/upstreams/b/refresh"]);
 });

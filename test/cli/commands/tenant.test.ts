@@ -53,7 +53,10 @@ test("creating a tenant that exists is a conflict", async () => {
   const { admin, cli } = await commandLine();
   admin.addTenant("acme");
   const { exit, stderr } = await cli.run(["tenant", "create", "acme"]);
-  expect({ exit, stderr }).toEqual({ exit: 5, stderr: "tenantry: The tenant exists: id: acme is taken\n" });
+  expect({ exit, stderr }).toEqual({
+    exit: 5,
+    stderr: "tenantry: Conflict with the current state: id: acme already exists\n",
+  });
 });
 
 test("a list goes through all pages, or as far as --limit", async () => {
