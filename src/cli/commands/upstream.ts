@@ -112,7 +112,7 @@ async function showAdded(
   [tenant, name]: UpstreamArgs,
   { wait, disabled = false, isNew }: AddOptions & { readonly isNew: boolean },
 ): Promise<void> {
-  if (wait && !disabled) return isNew ? readNew(context, [tenant, name]) : readNow(context, [tenant, name], { wait });
+  if (wait && !disabled) return readNow(context, [tenant, name], { wait, isNew });
   const next = disabled ? "switched off" : `read at the next request to ${tenant}`;
   const upstream = await context.api.request("GET /tenants/{id}/upstreams/{upstream}", {
     params: upstreamParams(tenant, name),
@@ -132,41 +132,35 @@ async function removedMembers(
   );
 }
 
-/** Removes the upstream again if nothing could be read. */
-async function readNew(context: CommandContext, [tenant, name]: UpstreamArgs): Promise<void> {
-  const args = { params: upstreamParams(tenant, name), query: { wait: true } };
-  const done = await withReadSpinner(context, `Reading ${name}`, () =>
-    context.api.request("POST /tenants/{id}/upstreams/{upstream}/refresh", args),
-  );
-  if (!done.read) {
-    await context.api.request("DELETE /tenants/{id}/upstreams/{upstream}", { params: upstreamParams(tenant, name) });
-    const advice = "--no-wait adds an upstream without reading it";
-    throw new CliError(EXIT.refused, `${name} was not added to ${tenant}: ${done.upstream.why ?? ""}; ${advice}`);
-  }
-  context.show(done, () => upstreamText(tenant, done.upstream, context.terminal));
-}
-
 async function refreshUpstream(
   context: CommandContext,
   upstreamArgs: UpstreamArgs,
   { wait }: { wait?: boolean },
 ): Promise<void> {
-  await readNow(context, upstreamArgs, { wait: wait === true });
+  await readNow(context, upstreamArgs, { wait: wait === true, isNew: false });
 }
 
+/** Removes a new upstream again if nothing could be read. */
 async function readNow(
   context: CommandContext,
   [tenant, name]: UpstreamArgs,
-  { wait }: { wait: boolean },
+  { wait, isNew }: { readonly wait: boolean; readonly isNew: boolean },
 ): Promise<void> {
-  const args = { params: upstreamParams(tenant, name), query: { wait: wait || undefined } };
+  const params = upstreamParams(tenant, name);
+  const args = { params, query: { wait: wait || undefined } };
   const done = await withReadSpinner(context, `Reading ${name}`, () =>
     context.api.request("POST /tenants/{id}/upstreams/{upstream}/refresh", args),
   );
+  const why = done.upstream.why ?? "";
+  if (!done.read && isNew) {
+    await context.api.request("DELETE /tenants/{id}/upstreams/{upstream}", { params });
+    const advice = "--no-wait adds an upstream without reading it";
+    throw new CliError(EXIT.refused, `${name} was not added to ${tenant}: ${why}; ${advice}`);
+  }
   context.show(done, () => upstreamText(tenant, done.upstream, context.terminal));
   if (done.read) return;
   // The details are on stdout; the exit code tells scripts that nothing was read.
-  throw new CliError(EXIT.refused, `${name} of ${tenant} is stored, but could not be read: ${done.upstream.why ?? ""}`);
+  throw new CliError(EXIT.refused, `${name} of ${tenant} is stored, but could not be read: ${why}`);
 }
 
 async function testUpstream(context: CommandContext, [tenant, name]: UpstreamArgs): Promise<void> {
