@@ -45,12 +45,17 @@ interface Bodies {
 
 const emptyLists = (pieces: number) => `[${"[[[[{}]]]],".repeat(pieces)}0]`;
 
+const TEXT = "x".repeat(3_999_990);
+
 /** As anybody may send them; JSON.parse makes fifteen times their bytes of empty lists. What has no room may come again. */
 const BODIES: readonly Bodies[] = [
   { what: "empty lists", count: 8, members: emptyLists(360_000), statuses: [400] },
   // As many as may be in one.
   { what: "empty lists", count: 150, members: emptyLists(19_900), statuses: [200, 503] },
-  { what: "text", count: 40, members: JSON.stringify("x".repeat(4_000_000)), statuses: [200, 503] },
+  { what: "text", count: 40, members: `"${TEXT}"`, statuses: [200, 503] },
+  // One such character doubles the memory of all the others.
+  { what: "text with an emoji", count: 40, members: `"${TEXT}😀"`, statuses: [200, 503] },
+  { what: "text with an escape", count: 40, members: `"${TEXT}\\u20ac"`, statuses: [200, 503] },
 ];
 
 async function manyBodies(): Promise<Row[]> {
@@ -80,7 +85,9 @@ async function survived(origin: string, { what, count, members, statuses }: Bodi
   };
   const gaveWay = new Set<string>();
   for (let round = 0; round < 3; round += 1) {
-    const answers = Array.from({ length: count }, () => send().catch((error: Error) => error.message));
+    const answers = Array.from({ length: count }, () =>
+      send().catch((error: Error) => `${error.message}: ${String(error.cause)}`),
+    );
     for (const wrong of await Promise.all(answers)) if (wrong !== "") gaveWay.add(wrong);
   }
   const tried = `3 times ${count} bodies of ${Math.round(members.length / 1000)} KB at once, of ${what}`;

@@ -27,7 +27,10 @@ const WORDS: Readonly<Record<string, readonly [kind: string, about: string]>> = 
     "variable",
     "the number of objects for a tenant's streams; default 1; see [Limits](limits.md#fixed-limits)",
   ],
-  MAX_BODY_BYTES: ["variable", "the largest body of a request; default: `bodyBytes` of the tenant, 4 MiB"],
+  MAX_BODY_BYTES: [
+    "variable",
+    "the largest body of a request, at most 8 MiB; default: `bodyBytes` of the tenant, 4 MiB",
+  ],
   OBJECT_BYTES: [
     "variable",
     'the storage that a Durable Object may use; default 10 GB; see "[What is stored](state.md)"',

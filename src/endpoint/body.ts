@@ -4,16 +4,16 @@ import type { Deployment } from "../deployment/deployment.ts";
 import { LIMITS } from "../limits/limit-definitions.ts";
 import { nestingOf, type Nesting } from "../mcp-client/json-text.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
-import { CONTAINER_MEMORY, MAX_CONTAINERS } from "../protocol/jsonrpc.ts";
+import { MAX_CONTAINERS } from "../protocol/jsonrpc.ts";
 import type { BodyState, RequestBody } from "../streams/request-body.ts";
 import { MEMORY_RETRY_AFTER_S } from "../tenants/cache/memory-budget.ts";
 import type { Env } from "./request-context.ts";
 
 export const DEFAULT_MAX_BODY_BYTES = 4 * 1024 * 1024;
 
-/** The limit for every tenant, in bytes; each tenant may have a lower one. */
+/** The limit for every tenant, in bytes; each tenant may have a lower one. Memory for a larger body never fits. */
 export function getMaxBodyBytes({ MAX_BODY_BYTES }: Env): number {
-  return Number(MAX_BODY_BYTES ?? LIMITS.bodyBytes.most);
+  return Math.min(Number(MAX_BODY_BYTES ?? Infinity), LIMITS.bodyBytes.most);
 }
 
 /** The limit for a tenant whose document sets none. */
@@ -86,12 +86,15 @@ export interface ParsedBody {
   readonly value: unknown;
 }
 
-/** `canReserve`: whether so many more bytes fit in memory, asked before the value is parsed. */
-export function parseJson(text: string, canReserve: (bytes: number) => boolean = () => true): ParsedBody | Failure {
+/** `canReserve`: whether a value with so many objects and lists fits in memory, asked before it is parsed. */
+export function parseJson(
+  text: string,
+  canReserve: (containers: number) => boolean = () => true,
+): ParsedBody | Failure {
   const { containers, depth } = text.length > SHALLOW_CHARACTERS ? nestingOf(text, MAX_CONTAINERS) : SHALLOW;
   if (depth > MAX_DEPTH) return invalid(`nested deeper than ${MAX_DEPTH} levels`);
   if (containers > MAX_CONTAINERS) return invalid(`more than ${MAX_CONTAINERS} objects and lists`);
-  if (!canReserve(CONTAINER_MEMORY * containers)) return BODY_FAILURES.noRoom;
+  if (text.length > SHALLOW_CHARACTERS && !canReserve(containers)) return BODY_FAILURES.noRoom;
   try {
     return { text, value: JSON.parse(text) as unknown };
   } catch {

@@ -54,7 +54,7 @@ export const LIMITS: Readonly<Record<LimitName, LimitDefinition>> = {
     { unit: "at once", initial: 20_000, most: 1_000_000 },
     "stateful sessions of all callers together",
   ),
-  bodyBytes: bytes(4 * MIB, 25 * MIB, "body of a request", 1024),
+  bodyBytes: bytes(4 * MIB, 8 * MIB, "body of a request", 1024),
   resultBytes: bytes(36 * MIB, 100 * MIB, "answer to a request", 1024),
   resourceBytes: bytes(25 * MIB, 25 * MIB, "a stored resource"),
   storedBytes: bytes(10 * 1024 * MIB, 10_000 * 1024 * MIB, "all stored resources"),

@@ -2,6 +2,7 @@
 // not parsed.
 
 import { addressOf } from "../limits/address.ts";
+import { CONTAINER_MEMORY } from "../protocol/jsonrpc.ts";
 import { MEMORY_BUDGET, SMALL_BYTES, type MemoryReservation } from "../tenants/cache/memory-budget.ts";
 import { MAX_DEADLINE_MS, DEADLINES, type WaitUntilContext, type WatchedDeadline } from "./deadline-watcher.ts";
 
@@ -66,11 +67,13 @@ export class RequestBody {
     this.#context = context;
   }
 
-  /** The body as text; undefined: it is not UTF-8. */
+  /** The body as text; undefined: it is not UTF-8. The bytes are dropped, so that memory holds the body once. */
   get text(): string | undefined {
     if (this.#text !== undefined) return this.#isGarbled ? undefined : this.#text;
     try {
-      return decoder.decode(this.bytes);
+      this.#text = decoder.decode(this.bytes);
+      this.#stored = EMPTY;
+      return this.#text;
     } catch {
       return undefined;
     }
@@ -126,9 +129,16 @@ export class RequestBody {
     }
   }
 
-  /** Reserves this many bytes besides the body, for values made from it. false: they do not fit. */
-  reserveMore(bytes: number): boolean {
-    return this.#reservation.resize(this.#reservation.bytes + bytes);
+  /**
+   * Reserves memory for the text of the body and for the values parsed from it, which copy its strings. `containers`:
+   * how many objects and lists are among them. false: they do not fit.
+   */
+  reserveParsed(containers: number): boolean {
+    const { text = "" } = this;
+    // A string with one character beyond Latin-1 takes two bytes for each of its characters.
+    const isAscii = text.length === this.#size && !text.includes("\\u");
+    const stringBytes = text.length * (isAscii ? 1 : 2);
+    return this.#reservation.resize(2 * stringBytes + CONTAINER_MEMORY * containers);
   }
 
   /** The body is not needed any more. */
@@ -194,6 +204,7 @@ export class RequestBody {
       this.#isGarbled = isDoubtful && byteLength > declared;
     }
     this.#text = text;
+    this.#size = this.#reservation.bytes;
     return "whole";
   }
 

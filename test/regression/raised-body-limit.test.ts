@@ -1,4 +1,4 @@
-// A tenant's `bodyBytes` could be raised to 25 MiB, and bodies above 4 MiB were refused all the same.
+// A tenant's `bodyBytes` could be raised, and bodies above 4 MiB were refused all the same.
 
 import { expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";

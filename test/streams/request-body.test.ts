@@ -256,6 +256,24 @@ describe("what an isolate holds", () => {
     expect(held.total).toBe(0);
   });
 
+  it.each([
+    ["ASCII", "x".repeat(1000), 2],
+    ["ASCII, larger than most", "x".repeat(SMALL_BYTES + 1), 2],
+    ["a character beyond Latin-1", `${"x".repeat(1000)}😀`, 4],
+    ["a character beyond Latin-1, larger than most", `${"x".repeat(SMALL_BYTES)}😀`, 4],
+    ["an escaped one", `${"x".repeat(1000)}\\u20ac`, 4],
+  ])("counts text with what is parsed of it: %s", async (_what, text, times) => {
+    const held = new MemoryBudget();
+    const request = new Request("https://mcp.example.com/", { method: "POST", body: text });
+    const body = new RequestBody(request, PATIENT, held.createReservation(), LASTING);
+    expect(await body.read(MIB)).toBe("whole");
+    expect(body.reserveParsed(10)).toBe(true);
+    expect(held.total).toBe(times * text.length + 10 * 32);
+    expect(body.text).toBe(text);
+    body.release();
+    expect(held.total).toBe(0);
+  });
+
   it("is forgotten in the end where the clock was set back", () => {
     const held = new MemoryBudget();
     const [gone, mine] = [held.createReservation(), held.createReservation()];
