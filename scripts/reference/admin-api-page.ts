@@ -48,7 +48,7 @@ Some routes also take these parameters and headers:
 
 ## OpenAPI
 
-\`GET /admin/openapi.json\` returns the OpenAPI 3.1 document. It needs no token. It contains the schemas of all bodies and answers. In the tables below, the column "answer" shows the name of each schema, such as \`CreatedKey\`. \`GET /admin/login\` also needs no token. It returns the settings of your company's login, or 404.
+\`GET /admin/openapi.json\` returns the OpenAPI 3.1 document. It needs no token. It contains the schemas of all bodies and answers. In the tables below, the column "answer" shows the name of each schema, such as \`CreatedApiKey\`. \`GET /admin/login\` also needs no token. It returns the settings of your company's login, or 404.
 
 ## Pages
 

@@ -6,7 +6,7 @@ import {
   MetricsShape,
   Explanation,
   ErrorRow,
-  RecordedLine,
+  CallAuditLine,
   Timestamp,
   Usage,
   UsageLineShape,
@@ -55,7 +55,7 @@ export const CALL_AUDIT_ENDPOINTS = defineEndpoints({
     roles: ROLES.tenantRead,
     params: TenantParams,
     query: object({}, { after: SequenceParam, last: SequenceParam }),
-    replies: [linesReply(RecordedLine, "The hash before the first call, the calls, and the newest known call")],
+    replies: [linesReply(CallAuditLine, "The hash before the first call, the calls, and the newest known call")],
   },
 });
 

@@ -2,13 +2,13 @@
 
 import type { RecordedCall } from "../../deployment/record-readers.ts";
 import { requireTenant } from "../services/tenant-handle.ts";
-import type { RecordedLine, Infer } from "../contract.ts";
+import type { CallAuditLine, Infer } from "../contract.ts";
 import { respondLines } from "../respond-lines.ts";
 import { missingFeature } from "../problem.ts";
 import { defineRoutes } from "../route.ts";
 import { CALL_AUDIT_ENDPOINTS } from "../endpoints/record-endpoints.ts";
 
-type CallLine = Infer<typeof RecordedLine>;
+type CallLine = Infer<typeof CallAuditLine>;
 
 export const callAuditRoutes = defineRoutes(CALL_AUDIT_ENDPOINTS, {
   "GET /tenants/{id}/calls": async (context) => {

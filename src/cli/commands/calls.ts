@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import type { Command } from "commander";
-import type { Infer, RecordedLine } from "../../admin/contract.ts";
+import type { Infer, CallAuditLine } from "../../admin/contract.ts";
 import { jsonLines } from "../admin/json-lines.ts";
 import { runCommand, takeNewest, type CommandContext } from "../command-context.ts";
 import { CliError, EXIT } from "../exit.ts";
@@ -11,7 +11,7 @@ import { formatCount as counted, truncate, shortJson, formatTable, formatTime } 
 import type { Terminal } from "../terminal/terminal.ts";
 import { parseCount } from "./option-values.ts";
 
-type Line = Infer<typeof RecordedLine>;
+type Line = Infer<typeof CallAuditLine>;
 interface Entry {
   readonly at: string;
   readonly principal: string;
