@@ -136,12 +136,14 @@ export const LIMIT_ENDPOINTS = defineEndpoints({
     roles: ROLES.tenant,
     params: LimitParams,
     body: LimitValue,
+    conditions: ["If-Match"],
     replies: [LIMIT_REPLY],
   },
   "DELETE /tenants/{id}/limits/{name}": {
     summary: "Remove a limit from a tenant's own document, so that the default applies",
     roles: ROLES.tenant,
     params: LimitParams,
+    conditions: ["If-Match"],
     replies: [LIMIT_REPLY],
   },
 });

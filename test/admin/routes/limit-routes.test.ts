@@ -49,6 +49,16 @@ describe("the limits of a tenant", () => {
     expect((await ask("GET", `/tenants/${id}/document`)).body).not.toHaveProperty("limits");
   });
 
+  it("are left alone by a change with the ETag of an earlier document", async () => {
+    const id = await newTenant({ limits: { keys: 7 } });
+    const path = `/tenants/${id}/limits/keys`;
+    const headers = { "if-match": (await ask("GET", `/tenants/${id}/document`)).headers.get("etag") ?? "" };
+    expect((await set(id, "toolCalls", 5000)).status).toBe(200);
+    expect((await ask("PUT", path, { json: { value: 9 }, headers })).status).toBe(412);
+    expect((await ask("DELETE", path, { headers })).status).toBe(412);
+    expect(await limitOf(id, "keys")).toMatchObject({ value: 7 });
+  });
+
   it("come from a base where the document says nothing, and are not set where a base binds them", async () => {
     await ask("PUT", "/bases/narrow", { json: { limits: { toolCalls: 9, keys: 5 }, bind: ["limits"] } });
     const id = await newTenant({ extends: ["narrow"] });
