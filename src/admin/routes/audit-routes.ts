@@ -52,7 +52,7 @@ export const auditRoutes = defineRoutes(AUDIT_ENDPOINTS, {
   "GET /tenants/{id}/usage": async (context) => {
     const handle = await requireTenant(context, context.params.id);
     const { effective, suspensions } = await requireTenantRecord(handle);
-    const [{ resources, bytes }, keys] = await Promise.all([handle.content.usage(), handle.policy.countKeys()]);
+    const [{ resources, bytes }, keys] = await Promise.all([handle.content.usage(), handle.policy.countActiveKeys()]);
     const { exact: _, ...limits } = mergeDocuments([handle.tenant.base, effective]).limits ?? {};
     const counts = { resources, resourceBytes: bytes, keys, suspensions: suspensions.length };
     return { body: { ...counts, limits } };

@@ -55,7 +55,7 @@ async function showLimits(context: AdminContext, handle: TenantHandle): Promise<
   const [usage, content, keys] = await Promise.all([
     getLimitUsage(context, handle),
     handle.content.usage(),
-    handle.policy.countKeys(),
+    handle.policy.countActiveKeys(),
   ]);
   const effectiveLimits = effectiveLimitsOf(context, handle, record);
   const used: Partial<Record<LimitName, number>> = {

@@ -32,7 +32,8 @@ export interface KeyPage {
 export interface KeyMethods {
   keyPage(page: KeyPage): readonly KeyRecord[];
   key(id: string): KeyRecord | undefined;
-  countKeys(): number;
+  /** Keys that work: without those that have ended, which are listed for another month. */
+  countActiveKeys(): number;
   /** `maxKeys`: the most keys that the tenant may have, retiring ones included; null for no limit. */
   addKey(key: KeyInsert, actor: Actor, maxKeys?: number | null): WriteResult | { readonly state: "full" };
   /**
@@ -112,7 +113,7 @@ export function createKeyMethods(host: TenantHost): KeyMethods {
       const row = find(id);
       return row && withLastUsed(row);
     },
-    countKeys: () => countKeys(host),
+    countActiveKeys: () => countActiveKeys(host),
     addKey: (key, actor, maxKeys = null) =>
       host.transaction(() => {
         if (host.revision() === 0) return { state: "absent" };
@@ -189,14 +190,11 @@ const ENDED_KEY_RETENTION_MS = 30 * 86_400_000;
 /** When a key ends; NULL if it does not. Must match the index `keys_by_end` exactly. */
 const ENDS = "coalesce(min(retires, expires), retires, expires)";
 
-function countKeys({ sql }: TenantHost): number {
-  return sql.exec<{ keys: number }>("SELECT count(*) AS keys FROM api_keys").one().keys;
-}
-
 /** Includes keys that a rotation left working for a while. */
 function countActiveKeys(host: TenantHost): number {
-  const query = `SELECT count(*) AS ended FROM api_keys WHERE ${ENDS} <= ?`;
-  return countKeys(host) - host.sql.exec<{ ended: number }>(query, host.now()).one().ended;
+  const count = (where: string, ...values: number[]) =>
+    host.sql.exec<{ keys: number }>(`SELECT count(*) AS keys FROM api_keys ${where}`, ...values).one().keys;
+  return count("") - count(`WHERE ${ENDS} <= ?`, host.now());
 }
 
 function scheduleKeyPruning(host: TenantHost): void {

@@ -94,7 +94,7 @@ export const policyRpc: RpcInterface<PolicyMethods> = {
     erase: { idempotent: true, ending: true },
     keyPage: { idempotent: true },
     key: { idempotent: true },
-    countKeys: { idempotent: true },
+    countActiveKeys: { idempotent: true },
     addKey: { idempotent: true },
     rotateKey: { idempotent: true },
     // Revoking a revoked key again also waits until the revocation is in effect.

@@ -32,6 +32,13 @@ describe("the limits of a tenant", () => {
     const id = await newTenant();
     await ask("POST", `/tenants/${id}/keys`, { json: { name: "one" } });
     expect(await limitOf(id, "keys")).toMatchObject({ used: 1 });
+    const { body } = await ask("POST", `/tenants/${id}/keys`, { json: { name: "two" } });
+    const rotate = `/tenants/${id}/keys/${(body as { id: string }).id}/rotate`;
+    expect((await ask("POST", rotate, { json: { overlapSeconds: 0 } })).status).toBe(201);
+    // The old key is listed for another month, but works no more.
+    expect((await ask("GET", `/tenants/${id}/keys`)).body).toMatchObject({ items: { length: 3 } });
+    expect(await limitOf(id, "keys")).toMatchObject({ used: 2 });
+    expect((await ask("GET", `/tenants/${id}/usage`)).body).toMatchObject({ keys: 2 });
     expect(await limitOf(id, "resources")).toMatchObject({ used: 0 });
     expect(await limitOf(id, "toolCalls")).toMatchObject({ used: null, met: null });
   });
