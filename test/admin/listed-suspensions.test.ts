@@ -4,7 +4,7 @@ import { directoryOf } from "../../src/tenants/directory/directory-stub.ts";
 import { createTenantUid } from "../../src/tenants/object/tenant-uid.ts";
 import { directorySyncStore } from "../../src/tenants/object/directory-sync-store.ts";
 import { ask, newTenant } from "../support/workerd/admin.ts";
-import { onBench, tenantOf } from "../support/workerd/tenant.ts";
+import { withStore, tenantOf } from "../support/workerd/tenant.ts";
 
 async function listed(id: string): Promise<unknown> {
   const { body } = await ask("GET", `/tenants?limit=500`);
@@ -36,7 +36,7 @@ describe("an update of the directory", () => {
   it("that does not arrive is sent again", async () => {
     const id = await newTenant();
     const tenant = tenantOf(id);
-    await onBench(
+    await withStore(
       directorySyncStore,
       async ({ open, sql }) => {
         suspensionOf(sql);
@@ -45,7 +45,7 @@ describe("an update of the directory", () => {
       { tenant, env: AWAY },
     );
     expect(await listed(id)).toBe(false);
-    await onBench(
+    await withStore(
       directorySyncStore,
       async ({ open }) => {
         await open.alarm?.(0);

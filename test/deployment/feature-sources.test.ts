@@ -13,7 +13,7 @@ import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { directoryOf } from "../../src/tenants/directory/directory-stub.ts";
 import { peekPolicy } from "../../src/tenants/cache/policy-cache.ts";
 import { writeSection } from "../../src/tenants/cache/section-cache.ts";
-import { freshTenant, inside, MADE_BEFORE } from "../support/workerd/tenant.ts";
+import { freshTenant, inside, NO_UID } from "../support/workerd/tenant.ts";
 import { callOn, keeperOf } from "../support/workerd/object-calls.ts";
 
 afterEach(() => {
@@ -48,7 +48,7 @@ async function made(shelf: string) {
   await directoryOf(env, id).add(id, { jurisdiction: null, region: null });
   const document = { mode: "open" } as const;
   await createRpcClient(stub, policyStore).create({
-    created: MADE_BEFORE,
+    created: NO_UID,
     own: document,
     effective: document,
     actor: { name: "ann" },

@@ -3,25 +3,25 @@ import { CLAIM_MS, gatewayStore, type GatewayMethods, type RefreshResult } from 
 import { policyStore } from "../../src/tenants/object/policy-store.ts";
 import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { loggedStates } from "./logged-states.ts";
-import { freshTenant, MADE_BEFORE, onBench, type Bench } from "../support/workerd/tenant.ts";
+import { freshTenant, NO_UID, withStore, type OpenedStore } from "../support/workerd/tenant.ts";
 
-interface GatewayBench extends Bench<GatewayMethods> {
+interface OpenedGatewayStore extends OpenedStore<GatewayMethods> {
   readonly due: (configs: Readonly<Record<string, string>>, revision?: number) => readonly string[];
   readonly settle: (about?: Partial<RefreshResult>) => number | null | undefined;
 }
 
 /** The tables of a tenant that exists, at revision 1. */
-async function withBench(work: (bench: GatewayBench) => void): Promise<void> {
+async function withGatewayStore(work: (store: OpenedGatewayStore) => void): Promise<void> {
   const tenant = freshTenant();
   const own = { mode: "open" } as const;
   const policy = createRpcClient(tenant.stub, policyStore);
-  await policy.create({ created: MADE_BEFORE, own, effective: own, actor: { name: "ann" }, action: "create" });
-  await onBench(
+  await policy.create({ created: NO_UID, own, effective: own, actor: { name: "ann" }, action: "create" });
+  await withStore(
     gatewayStore,
-    (bench) => {
-      const { methods } = bench;
+    (store) => {
+      const { methods } = store;
       work({
-        ...bench,
+        ...store,
         due: (configs, revision = 1) => {
           const upstreams = Object.entries(configs).map(([id, configHash]) => ({ id, configHash }));
           return methods.claimDue({ revision, upstreams }).claimed;
@@ -36,7 +36,7 @@ async function withBench(work: (bench: GatewayBench) => void): Promise<void> {
 
 describe("an upstream", () => {
   it("is claimed by the first who asks, and by another only when the claim has run out", () =>
-    withBench(({ due, clock }) => {
+    withGatewayStore(({ due, clock }) => {
       expect(due({ a: "1", b: "1" })).toEqual(["a", "b"]);
       expect(due({ a: "1", b: "1" })).toEqual([]);
       clock.now += CLAIM_MS;
@@ -44,14 +44,14 @@ describe("an upstream", () => {
     }));
 
   it("is claimed by the first who asks, though the clock moves meanwhile", () =>
-    withBench(({ due, clock }) => {
+    withGatewayStore(({ due, clock }) => {
       let { now } = clock;
       Object.defineProperty(clock, "now", { get: () => (now += 1) });
       expect(due({ a: "1", b: "1" })).toEqual(["a", "b"]);
     }));
 
   it("is read again when it is due", () =>
-    withBench(({ due, settle, clock, methods }) => {
+    withGatewayStore(({ due, settle, clock, methods }) => {
       due({ a: "1" });
       expect(settle()).toBeNull();
       const { nextAt: next } = methods.claimDue({ revision: 1, upstreams: [{ id: "a", configHash: "1" }] });
@@ -63,7 +63,7 @@ describe("an upstream", () => {
     }));
 
   it("is locked for an operator before it is due, unless a refresh runs, and the audit log has that", () =>
-    withBench(({ due, settle, methods, sql }) => {
+    withGatewayStore(({ due, settle, methods, sql }) => {
       const claim = (configHash: string, revision = 1) =>
         methods.tryClaim({ revision, upstreams: [{ id: "a", configHash }] }, "a", { name: "bob" });
       expect(claim("1")).toBe(true);
@@ -80,7 +80,7 @@ describe("an upstream", () => {
     }));
 
   it("is tried later and later while it cannot be read, never sooner than it asks, and keeps since when", () =>
-    withBench(({ due, settle, clock }) => {
+    withGatewayStore(({ due, settle, clock }) => {
       const began = clock.now;
       const waits: number[] = [];
       for (let failures = 0; failures < 12; failures += 1) {
@@ -101,7 +101,7 @@ describe("an upstream", () => {
     }));
 
   it("is tried at once after a secret was set, and soon again if that failed", () =>
-    withBench(({ due, settle, clock, sql }) => {
+    withGatewayStore(({ due, settle, clock, sql }) => {
       const failAt = () => {
         while (due({ a: "1" }).length === 0) clock.now += 1000;
         settle({ why: "401", afterMs: 0 });
@@ -126,7 +126,7 @@ describe("an upstream", () => {
     }));
 
   it("is read again within an hour, however long it asks to be left alone", () =>
-    withBench(({ due, settle, clock }) => {
+    withGatewayStore(({ due, settle, clock }) => {
       due({ a: "1" });
       settle({ why: "busy", afterMs: 999_999_999_000 });
       clock.now += 3_600_000;
@@ -134,7 +134,7 @@ describe("an upstream", () => {
     }));
 
   it("is read at once after a new configuration, and a refresh with the old one is ignored", () =>
-    withBench(({ due, settle }) => {
+    withGatewayStore(({ due, settle }) => {
       due({ a: "1" });
       expect(due({ a: "2" }, 2)).toEqual(["a"]);
       expect(settle({ why: "away" })).toBeNull();
@@ -143,7 +143,7 @@ describe("an upstream", () => {
     }));
 
   it("is read again at once where a late reading of an older configuration was written", () =>
-    withBench(({ due, settle }) => {
+    withGatewayStore(({ due, settle }) => {
       due({ a: "1" });
       expect(due({ a: "2" }, 2)).toEqual(["a"]);
       settle({ configHash: "2" });
@@ -153,7 +153,7 @@ describe("an upstream", () => {
     }));
 
   it("is read soon when it says that it has changed, but not all the time", () =>
-    withBench(({ due, settle, methods, clock }) => {
+    withGatewayStore(({ due, settle, methods, clock }) => {
       due({ a: "1" });
       settle();
       methods.markStale("a");
@@ -163,7 +163,7 @@ describe("an upstream", () => {
     }));
 
   it("is read again soon when it says while it is read that it has changed", () =>
-    withBench(({ due, settle, methods, clock }) => {
+    withGatewayStore(({ due, settle, methods, clock }) => {
       due({ a: "1" });
       settle();
       clock.now += 60_000;
@@ -182,14 +182,14 @@ describe("an upstream", () => {
     }));
 
   it("is claimed with no more others than the isolate can read", () =>
-    withBench(({ methods }) => {
+    withGatewayStore(({ methods }) => {
       const upstreams = ["a", "b", "c"].map((id) => ({ id, configHash: "1" }));
       const due = (most: number) => methods.claimDue({ revision: 1, upstreams, limit: most }).claimed;
       expect([due(2), due(2), due(2)]).toEqual([["a", "b"], ["c"], []]);
     }));
 
   it("stays claimed until it is written down why it could not be read", () =>
-    withBench(({ due, settle, methods, clock }) => {
+    withGatewayStore(({ due, settle, methods, clock }) => {
       due({ a: "1" });
       const began = clock.now;
       expect(methods.recordFailure({ id: "a", configHash: "1" })).toBe(began);
@@ -200,7 +200,7 @@ describe("an upstream", () => {
     }));
 
   it("is read for two deployments in turn where they configure it differently, not all the time", () =>
-    withBench(({ due, settle, clock }) => {
+    withGatewayStore(({ due, settle, clock }) => {
       let reads = 0;
       for (const end = clock.now + 120_000; clock.now < end; clock.now += 500) {
         for (const configHash of ["1", "2"]) {
@@ -215,28 +215,28 @@ describe("an upstream", () => {
 
   for (const [when, begin] of [
     ["before it was read", () => {}],
-    ["while it was read", (bench: GatewayBench) => void bench.due({ a: "1" })],
+    ["while it was read", (store: OpenedGatewayStore) => void store.due({ a: "1" })],
     [
       "after it was read",
-      (bench: GatewayBench) => {
-        bench.due({ a: "1" });
-        bench.settle();
+      (store: OpenedGatewayStore) => {
+        store.due({ a: "1" });
+        store.settle();
       },
     ],
     [
       "after it could not be read",
-      (bench: GatewayBench) => {
-        bench.due({ a: "1" });
-        bench.settle({ why: "away" });
+      (store: OpenedGatewayStore) => {
+        store.due({ a: "1" });
+        store.settle({ why: "away" });
       },
     ],
   ] as const) {
     it(`is read soon though the clock that was a day ahead ${when} is right again`, () =>
-      withBench((bench) => {
-        const { due, clock, methods } = bench;
+      withGatewayStore((store) => {
+        const { due, clock, methods } = store;
         clock.now += 86_400_000;
         methods.claimDue({ revision: 1, upstreams: [{ id: "a", configHash: "1" }], limit: 0 });
-        begin(bench);
+        begin(store);
         clock.now -= 86_400_000;
         expect(due({ a: "1" })).toEqual(["a"]);
       }));
@@ -248,7 +248,7 @@ describe("the log", () => {
   const HALF = { missing: "1 definition is left out" };
 
   it("has one line when an upstream cannot be read, one when it can again, and none while nothing changes", () =>
-    withBench(({ due, settle, clock }) => {
+    withGatewayStore(({ due, settle, clock }) => {
       const lines = loggedStates();
       const readAs = (about: Partial<RefreshResult>) => {
         while (due({ a: "1" }).length === 0) clock.now += 1000;
@@ -272,7 +272,7 @@ describe("the log", () => {
     }));
 
   it("has a line for an upstream that never could be read, and for the configuration that mended it", () =>
-    withBench(({ due, settle }) => {
+    withGatewayStore(({ due, settle }) => {
       const lines = loggedStates();
       due({ a: "1" });
       settle(AWAY);
@@ -288,7 +288,7 @@ describe("the log", () => {
 
 describe("a URI", () => {
   it("belongs to the upstream that listed it first, until that lists it no more or is gone", () =>
-    withBench(({ methods, due }) => {
+    withGatewayStore(({ methods, due }) => {
       const own = (id: string, ...uris: string[]) => methods.claimUris({ id, configHash: "1", uris });
       due({ a: "1", b: "1" });
       expect(own("a", "x://1", "x://2")).toEqual([]);
@@ -301,7 +301,7 @@ describe("a URI", () => {
     }));
 
   it("is not given to an upstream that was configured anew, or removed, while it was read", () =>
-    withBench(({ methods, due }) => {
+    withGatewayStore(({ methods, due }) => {
       due({ a: "1", b: "1" });
       due({ a: "2", c: "1" }, 2);
       for (const id of ["a", "b"]) expect(methods.claimUris({ id, configHash: "1", uris: ["x://1"] }), id).toBeNull();

@@ -15,7 +15,7 @@ import { createRpcClient } from "../../src/tenants/object/store.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
 import { adminEnv, adminOptions, appOf, newTenant, ORIGIN, ROOT } from "../support/workerd/admin.ts";
 import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
-import { onBench, tenantOf, type FreshTenant } from "../support/workerd/tenant.ts";
+import { withStore, tenantOf, type FreshTenant } from "../support/workerd/tenant.ts";
 import { workerAt } from "../support/workerd/upstreams.ts";
 
 const entry = (name: string) => JSON.stringify({ name });
@@ -53,7 +53,7 @@ describe("the record of a call's arguments", () => {
 
 describe("the record of a tenant", () => {
   it("is a chain, and takes each batch once", async () => {
-    await onBench(callAuditStore, async ({ methods }) => {
+    await withStore(callAuditStore, async ({ methods }) => {
       const number = { source: "one", sequence: 1 };
       const both = await Promise.all([
         methods.append(number, [entry("a"), entry("b")], 30),
@@ -69,7 +69,7 @@ describe("the record of a tenant", () => {
   });
 
   it("loses what is old, and keeps the hash that the rest begins with", async () => {
-    await onBench(callAuditStore, async ({ methods, open, clock }) => {
+    await withStore(callAuditStore, async ({ methods, open, clock }) => {
       await methods.append({ source: "one", sequence: 1 }, [entry("old"), entry("older")], 2);
       clock.now += DAY_MS;
       await methods.append({ source: "one", sequence: 2 }, [entry("new")], 2);
@@ -83,7 +83,7 @@ describe("the record of a tenant", () => {
   });
 
   it("loses the oldest calls where there are more than it keeps", async () => {
-    await onBench(callAuditStore, async ({ methods, sql }) => {
+    await withStore(callAuditStore, async ({ methods, sql }) => {
       await methods.append({ source: "one", sequence: 1 }, [entry("a"), entry("b")], 30);
       sql.exec("UPDATE recorded_call_chain SET head = ?", MAX_RECORDED_CALLS);
       await methods.append({ source: "one", sequence: 2 }, [entry("c")], 30);
@@ -94,7 +94,7 @@ describe("the record of a tenant", () => {
 
 describe("a caller who wants the record of their calls gone", () => {
   it("cannot leave bytes that count for ever, whatever the letters of an argument", async () => {
-    await onBench(callAuditStore, async ({ methods, sql, clock, open }) => {
+    await withStore(callAuditStore, async ({ methods, sql, clock, open }) => {
       await methods.append(
         { source: "one", sequence: 1 },
         Array.from({ length: 20 }, () => entry("\u{1f600}ä")),
@@ -107,7 +107,7 @@ describe("a caller who wants the record of their calls gone", () => {
   });
 
   it("removes with one call no more than that call needs", async () => {
-    await onBench(callAuditStore, async ({ methods, sql }) => {
+    await withStore(callAuditStore, async ({ methods, sql }) => {
       const all = Array.from({ length: 1500 }, (_, at) => entry(`call-${at}`));
       await methods.append({ source: "one", sequence: 1 }, all, 30);
       sql.exec("UPDATE recorded_call_chain SET bytes = bytes + ?", MAX_RECORDED_BYTES);

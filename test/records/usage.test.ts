@@ -16,7 +16,7 @@ import {
 import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { appOf, adminEnv, adminOptions, newTenant, ORIGIN, ROOT } from "../support/workerd/admin.ts";
 import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
-import { onBench, tenantOf, type FreshTenant } from "../support/workerd/tenant.ts";
+import { withStore, tenantOf, type FreshTenant } from "../support/workerd/tenant.ts";
 import { workerAt } from "../support/workerd/upstreams.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
@@ -34,7 +34,7 @@ const everything = { by: "hour", from: 0, to: 2 ** 40, open: true, after: null }
 
 describe("the object of a tenant", () => {
   it("counts a batch once, however often it is sent", async () => {
-    await onBench(usageStore, ({ methods }) => {
+    await withStore(usageStore, ({ methods }) => {
       const number = { source: "isolate", sequence: 1 };
       expect([methods.add(number, [line("add")]), methods.add(number, [line("add")])]).toEqual([true, false]);
       expect(methods.add({ source: "isolate", sequence: 2 }, [line("add", { calls: 2 })])).toBe(true);
@@ -43,7 +43,7 @@ describe("the object of a tenant", () => {
   });
 
   it("reads a few rows for each thing that it counts, however many there are", async () => {
-    await onBench(usageStore, ({ methods, rowsFor }) => {
+    await withStore(usageStore, ({ methods, rowsFor }) => {
       const lines = Array.from({ length: MAX_ROWS_PER_HOUR }, (_, at) => line(`tool-${at}`));
       methods.add({ source: "one", sequence: 1 }, lines);
       expect(rowsFor(() => methods.add({ source: "one", sequence: 2 }, lines))).toBeLessThan(4 * MAX_ROWS_PER_HOUR);
@@ -51,7 +51,7 @@ describe("the object of a tenant", () => {
   });
 
   it("never changes an hour that is closed: what comes late counts in the one that is open", async () => {
-    await onBench(usageStore, ({ methods, clock }) => {
+    await withStore(usageStore, ({ methods, clock }) => {
       methods.add({ source: "one", sequence: 1 }, [line("add")]);
       clock.now = NOW + HOUR_MS + 300_000;
       expect(methods.lines({ ...everything, open: false }).lines).toEqual([line("add")]);
@@ -62,7 +62,7 @@ describe("the object of a tenant", () => {
   });
 
   it("goes on after a page where it ended", async () => {
-    await onBench(usageStore, ({ methods }) => {
+    await withStore(usageStore, ({ methods }) => {
       const names = Array.from({ length: MAX_ROWS_PER_HOUR }, (_, at) => `tool-${1000 + at}`);
       methods.add(
         { source: "one", sequence: 1 },
@@ -79,7 +79,7 @@ describe("the object of a tenant", () => {
   });
 
   it("tells what is old by the day, then not at all, and by days the same before and after", async () => {
-    await onBench(usageStore, async ({ methods, open, clock, sql }) => {
+    await withStore(usageStore, async ({ methods, open, clock, sql }) => {
       methods.add({ source: "one", sequence: 1 }, [line("add")]);
       const days = { ...everything, by: "day" } as const;
       const before = methods.lines(days).lines;
@@ -96,7 +96,7 @@ describe("the object of a tenant", () => {
   });
 
   it("gives many days out page by page, each day once and in order", async () => {
-    await onBench(usageStore, async ({ methods, open, clock, sql, rowsFor }) => {
+    await withStore(usageStore, async ({ methods, open, clock, sql, rowsFor }) => {
       const [hours, things, first] = [30 * 24, 300, HOUR - (HOUR % 24) - 30 * 24];
       sql.exec(
         `WITH RECURSIVE hours(hour) AS (SELECT ?1 UNION ALL SELECT hour + 1 FROM hours WHERE hour + 1 < ?1 + ?2),

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { dispatchWebhooks, type WebhookContext } from "../../src/records/webhooks.ts";
 import { MAX_QUEUED, webhookStore } from "../../src/records/webhook-store.ts";
 import type { TenantEvent } from "../../src/tenants/object/tenant-events.ts";
-import { onBench } from "../support/workerd/tenant.ts";
+import { withStore } from "../support/workerd/tenant.ts";
 import { upstreamAt } from "../support/workerd/upstreams.ts";
 
 const down: TenantEvent = { type: "upstream.down", key: "up 1", data: { upstream: "up" } };
@@ -17,7 +17,7 @@ const reached = (at: number): TenantEvent => ({
 
 describe("too many messages", () => {
   it("drop the type of which there are most, and other types wait on", async () => {
-    await onBench(webhookStore, ({ methods, clock, sql }) => {
+    await withStore(webhookStore, ({ methods, clock, sql }) => {
       methods.enqueue(down);
       for (let at = 0; at < MAX_QUEUED + 50; at += 1) {
         clock.now += 1;
@@ -29,7 +29,7 @@ describe("too many messages", () => {
   });
 
   it("do not make a repeated message be told twice", async () => {
-    await onBench(webhookStore, ({ methods, clock, sql }) => {
+    await withStore(webhookStore, ({ methods, clock, sql }) => {
       methods.enqueue(down);
       for (let at = 0; at < 1_100; at += 1) {
         clock.now += 1;

@@ -13,7 +13,7 @@ import { createRpcClient } from "../../src/tenants/object/store.ts";
 import type { TenantEvent } from "../../src/tenants/object/tenant-events.ts";
 import { adminEnv, adminOptions, appOf, ORIGIN, ROOT } from "../support/workerd/admin.ts";
 import { sendTo, servedTenant } from "../support/workerd/served-tenant.ts";
-import { onBench, rowsOf, type FreshTenant } from "../support/workerd/tenant.ts";
+import { withStore, rowsOf, type FreshTenant } from "../support/workerd/tenant.ts";
 import { upstreamAt } from "../support/workerd/upstreams.ts";
 import { callOn } from "../support/workerd/object-calls.ts";
 
@@ -140,7 +140,7 @@ describe("the authority", () => {
   };
 
   it("tells each thing once, again when it happens again, and a week after it was last said", async () => {
-    await onBench(webhookStore, ({ methods, clock, wakes }) => {
+    await withStore(webhookStore, ({ methods, clock, alarms: wakes }) => {
       for (let at = 0; at < 3; at += 1) methods.enqueue(down("one"));
       methods.enqueue(down("two"));
       expect([methods.queue().waiting, wakes.length]).toEqual([2, 2]);
@@ -156,7 +156,7 @@ describe("the authority", () => {
   });
 
   it("drops the oldest messages where too many wait, and says how many", async () => {
-    await onBench(webhookStore, ({ methods, clock }) => {
+    await withStore(webhookStore, ({ methods, clock }) => {
       for (let at = 0; at < MAX_QUEUED + 5; at += 1) {
         clock.now += 1;
         methods.enqueue(down(`key-${at}`));
@@ -217,7 +217,7 @@ describe("the authority", () => {
 
   it("notes nothing, and asks for no alarm, where no Worker has webhooks()", async () => {
     createWorker({ tenants: {} });
-    await onBench(webhookStore, ({ methods, wakes }) => {
+    await withStore(webhookStore, ({ methods, alarms: wakes }) => {
       methods.enqueue(down("one"));
       expect([methods.queue().waiting, wakes]).toEqual([0, []]);
     });
@@ -231,14 +231,14 @@ describe("the authority", () => {
       const alarm = await runInDurableObject(tenant.object, (_instance, { storage }) => storage.getAlarm());
       return (alarm ?? Infinity) <= Date.now();
     };
-    await runInDurableObject(tenant.object, (instance) => callOn(instance, "policy.close", tenant.meant, tenant.meant));
+    await runInDurableObject(tenant.object, (instance) => callOn(instance, "policy.close", tenant.uid, tenant.uid));
     // What else its end has to do is done by then.
     const rings = [await isDueNow(), await isDueNow(), await isDueNow(), await isDueNow()];
     expect(rings.at(-1)).toBe(false);
   });
 
   it("tells again what it told while its clock was ahead", async () => {
-    await onBench(webhookStore, ({ methods, clock }) => {
+    await withStore(webhookStore, ({ methods, clock }) => {
       const right = clock.now;
       clock.now = right + 365 * 86_400_000;
       methods.enqueue(down("ahead"));

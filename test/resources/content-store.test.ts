@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { contentStore, type ContentMethods } from "../../src/resources/content-store.ts";
 import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { putOf } from "./stored-resources.ts";
-import { contentSideOf, freshTenant, onBench } from "../support/workerd/tenant.ts";
+import { contentSideOf, freshTenant, withStore } from "../support/workerd/tenant.ts";
 
 function listed(methods: ContentMethods, about: Partial<Parameters<ContentMethods["list"]>[0]> = {}): string[] {
   return methods.list({ prefix: "", tag: null, after: null, limit: 100, ...about }).map(({ uri }) => uri);
@@ -17,7 +17,7 @@ function found(methods: ContentMethods, match: string, about: { prefix?: string;
 
 describe("put", () => {
   it("stores everything that get gives back", async () => {
-    await onBench(contentStore, ({ methods, clock }) => {
+    await withStore(contentStore, ({ methods, clock }) => {
       const about = {
         name: "n",
         title: "t",
@@ -39,7 +39,7 @@ describe("put", () => {
   });
 
   it("keeps a moment that the writer names", async () => {
-    await onBench(contentStore, ({ methods }) => {
+    await withStore(contentStore, ({ methods }) => {
       const lastModified = "2020-01-01T00:00:00.000Z";
       expect(methods.put(putOf("note:a", { lastModified }))).toMatchObject({ state: "stored", lastModified });
       expect(methods.get("note:a")?.lastModified).toBe(lastModified);
@@ -47,7 +47,7 @@ describe("put", () => {
   });
 
   it("replaces a resource in the index, in its tags and in the search", async () => {
-    await onBench(contentStore, ({ methods }) => {
+    await withStore(contentStore, ({ methods }) => {
       methods.put(putOf("note:a", { name: "old", tags: ["was", "both"] }, { searchText: "before" }));
       methods.put(putOf("note:a", { name: "new", tags: ["is", "both"] }, { searchText: "after" }));
       expect(listed(methods)).toEqual(["note:a"]);
@@ -62,7 +62,7 @@ describe("put", () => {
   });
 
   it("leaves what is present when told so", async () => {
-    await onBench(contentStore, ({ methods, clock }) => {
+    await withStore(contentStore, ({ methods, clock }) => {
       methods.put(putOf("note:a", { name: "first" }));
       const row = methods.get("note:a");
       clock.now += 1000;
@@ -74,7 +74,7 @@ describe("put", () => {
   });
 
   it("changes nothing when it fails", async () => {
-    await onBench(contentStore, ({ methods, sql }) => {
+    await withStore(contentStore, ({ methods, sql }) => {
       methods.put(putOf("note:a", { tags: ["kept"] }, { searchText: "kept" }));
       expect(() => methods.put(putOf("note:a", { name: null as never, tags: ["lost"] }))).toThrow("NOT NULL");
       expect(methods.get("note:a")?.tags).toEqual(["kept"]);
@@ -96,7 +96,7 @@ describe("put", () => {
 
 describe("remove", () => {
   it("takes a resource out of everything, and says whether it was there", async () => {
-    await onBench(contentStore, ({ methods }) => {
+    await withStore(contentStore, ({ methods }) => {
       methods.put(putOf("note:a", { tags: ["x"] }, { searchText: "needle" }));
       methods.put(putOf("note:b", { tags: ["x"] }, { searchText: "needle" }));
       expect(methods.remove("note:a")).toBe(true);
@@ -115,7 +115,7 @@ describe("list", () => {
   const uris = ["note:", "note:a", "note:a/1", "note:a/2", "note:aa", "note:b", "note:~", "other:a"];
 
   it("goes by URI, in pages that never repeat or skip", async () => {
-    await onBench(contentStore, ({ methods }) => {
+    await withStore(contentStore, ({ methods }) => {
       for (const uri of uris.toReversed()) methods.put(putOf(uri));
       const pages: string[][] = [];
       for (let after: string | null = null; ; after = pages.at(-1)?.at(-1) ?? null) {
@@ -129,7 +129,7 @@ describe("list", () => {
   });
 
   it("goes on behind a URI that was removed or came in meanwhile", async () => {
-    await onBench(contentStore, ({ methods }) => {
+    await withStore(contentStore, ({ methods }) => {
       for (const uri of uris) methods.put(putOf(uri));
       methods.remove("note:a/2");
       methods.put(putOf("note:a/0"));
@@ -147,14 +147,14 @@ describe("list", () => {
     ["%", null, []],
     ["note:_", null, []],
   ])("keeps to the prefix %j after %j", async (prefix, after, expected) => {
-    await onBench(contentStore, ({ methods }) => {
+    await withStore(contentStore, ({ methods }) => {
       for (const uri of uris) methods.put(putOf(uri));
       expect(listed(methods, { prefix, after })).toEqual(expected);
     });
   });
 
   it("keeps to a tag, by keyset too", async () => {
-    await onBench(contentStore, ({ methods }) => {
+    await withStore(contentStore, ({ methods }) => {
       for (const [at, uri] of uris.entries())
         methods.put(putOf(uri, { tags: at % 2 === 0 ? ["even", "all"] : ["all"] }));
       expect(listed(methods, { tag: "even" })).toEqual(["note:", "note:a/1", "note:aa", "note:~"]);
@@ -165,7 +165,7 @@ describe("list", () => {
   });
 
   it("lists bare URIs with a prefix too", async () => {
-    await onBench(contentStore, ({ methods }) => {
+    await withStore(contentStore, ({ methods }) => {
       for (const uri of uris) methods.put(putOf(uri));
       expect(methods.uris("note:a", 3)).toEqual(["note:a", "note:a/1", "note:a/2"]);
       expect(methods.uris("", 100)).toEqual(uris);
@@ -174,7 +174,7 @@ describe("list", () => {
   });
 
   it("treats a text full of SQL as a text", async () => {
-    await onBench(contentStore, ({ methods }) => {
+    await withStore(contentStore, ({ methods }) => {
       methods.put(putOf("note:a", { tags: ["' OR 1=1 --"] }));
       expect(listed(methods, { tag: "' OR 1=1 --" })).toEqual(["note:a"]);
       expect(listed(methods, { prefix: "' OR 1=1 --" })).toEqual([]);
@@ -184,7 +184,7 @@ describe("list", () => {
 
 describe("tags", () => {
   it("counts what is used most first, within a prefix", async () => {
-    await onBench(contentStore, ({ methods }) => {
+    await withStore(contentStore, ({ methods }) => {
       methods.put(putOf("note:a", { tags: ["x", "y"] }));
       methods.put(putOf("note:b", { tags: ["y"] }));
       methods.put(putOf("other:c", { tags: ["z", "x"] }));
@@ -203,7 +203,7 @@ describe("tags", () => {
 
 describe("search", () => {
   it("ranks the title over tags over the body", async () => {
-    await onBench(contentStore, ({ methods }) => {
+    await withStore(contentStore, ({ methods }) => {
       methods.put(putOf("note:body", { name: "n" }, { searchText: "apple" }));
       methods.put(putOf("note:tag", { name: "n", tags: ["apple"] }));
       methods.put(putOf("note:title", { name: "n", title: "apple" }));
@@ -217,7 +217,7 @@ describe("search", () => {
   });
 
   it("ranks a short text with the word over a long one", async () => {
-    await onBench(contentStore, ({ methods }) => {
+    await withStore(contentStore, ({ methods }) => {
       methods.put(putOf("note:long", { name: "n" }, { searchText: `apple ${"filler ".repeat(200)}` }));
       methods.put(putOf("note:short", { name: "n" }, { searchText: "apple pie" }));
       expect(found(methods, "apple")).toEqual(["note:short", "note:long"]);
@@ -225,7 +225,7 @@ describe("search", () => {
   });
 
   it("finds names, descriptions and the beginnings of words, whatever their case and accents", async () => {
-    await onBench(contentStore, ({ methods }) => {
+    await withStore(contentStore, ({ methods }) => {
       methods.put(putOf("note:a", { name: "Übersicht", description: "Crème brûlée" }));
       for (const match of ["ubersicht", '"uber"*', "CREME", '"brul"*', "Übersicht brûlée"]) {
         expect(found(methods, match), match).toEqual(["note:a"]);
@@ -235,7 +235,7 @@ describe("search", () => {
   });
 
   it("keeps to the prefix and the limit", async () => {
-    await onBench(contentStore, ({ methods }) => {
+    await withStore(contentStore, ({ methods }) => {
       for (const uri of ["note:a", "note:b", "other:a"]) methods.put(putOf(uri, {}, { searchText: "apple" }));
       expect(found(methods, "apple", { prefix: "note:" }).toSorted()).toEqual(["note:a", "note:b"]);
       expect(found(methods, "apple", { limit: 2 })).toHaveLength(2);

@@ -17,14 +17,14 @@ import {
   freshTenant,
   inside,
   NO_CHANGES,
-  onBench,
+  withStore,
   rowsOf,
-  type Bench,
+  type OpenedStore,
   type FreshTenant,
   NO_CLOSURE,
 } from "../support/workerd/tenant.ts";
 
-type ContentBench = Bench<ReturnType<typeof contentStore.open>["methods"]>;
+type ContentBench = OpenedStore<ReturnType<typeof contentStore.open>["methods"]>;
 
 const MINUTE = 60_000;
 
@@ -61,9 +61,9 @@ describe("the alarm", () => {
   it("leaves a body alone during the grace and deletes it after", async () => {
     const bodies = deletions();
     const tenant = freshTenant();
-    await onBench(
+    await withStore(
       contentStore,
-      async ({ methods, open, clock, wakes }) => {
+      async ({ methods, open, clock, alarms: wakes }) => {
         methods.put(putOf("note:a", { hash: "a" }));
         methods.remove("note:a");
         const [wake = 0] = wakes;
@@ -81,7 +81,7 @@ describe("the alarm", () => {
 
   it("keeps a body that another resource still has", async () => {
     const bodies = deletions();
-    await onBench(
+    await withStore(
       contentStore,
       async ({ methods, open, clock, sql }) => {
         methods.put(putOf("note:a", { hash: "shared" }));
@@ -100,7 +100,7 @@ describe("the alarm", () => {
 
   it("keeps a body that came back into use during the grace", async () => {
     const bodies = deletions();
-    await onBench(
+    await withStore(
       contentStore,
       async ({ methods, open, clock }) => {
         methods.put(putOf("note:a", { hash: "one" }));
@@ -115,7 +115,7 @@ describe("the alarm", () => {
   });
 
   it("keeps a body that is taken into use while the one before it is deleted", async () => {
-    await onBench(contentStore, async (bench) => {
+    await withStore(contentStore, async (bench) => {
       const bodies = deletions((key) => {
         if (key.endsWith("/first"))
           expect(bench.methods.put(putOf("note:back", { hash: "second" })).state).toBe("stored");
@@ -131,7 +131,7 @@ describe("the alarm", () => {
 
   it("deletes some at a time and comes back at once for the rest", async () => {
     const bodies = deletions();
-    await onBench(
+    await withStore(
       contentStore,
       async (bench) => {
         const hashes = Array.from({ length: 450 }, (_, at) => String(at));
@@ -157,7 +157,7 @@ describe("the alarm", () => {
         deleted.push(key);
       },
     };
-    await onBench(
+    await withStore(
       contentStore,
       async (bench) => {
         makeGarbage(bench, "a", "b");
@@ -173,7 +173,7 @@ describe("the alarm", () => {
   });
 
   it("forgets copies and deletions when their time is over, and then wants no further alarm", async () => {
-    await onBench(
+    await withStore(
       contentStore,
       async (bench) => {
         const { methods, open, clock, sql } = bench;
@@ -194,7 +194,7 @@ describe("the alarm", () => {
   });
 
   it("is shared by the writes of a minute", async () => {
-    await onBench(contentStore, ({ methods, clock, wakes }) => {
+    await withStore(contentStore, ({ methods, clock, alarms: wakes }) => {
       clock.now = Math.floor(clock.now / MINUTE) * MINUTE + 1;
       for (let write = 0; write < 59; write += 1) {
         methods.put(putOf(`note:${write}`, {}, { copy: new ArrayBuffer(1) }));
@@ -207,7 +207,7 @@ describe("the alarm", () => {
 
 describe("a write of a body that was collected", () => {
   it("is told to send it again, until it was sent after the deletion", async () => {
-    await onBench(
+    await withStore(
       contentStore,
       async (bench) => {
         makeGarbage(bench, "a");
@@ -226,7 +226,7 @@ describe("a write of a body that was collected", () => {
   });
 
   it("is not believed while the deletion is still under way", async () => {
-    await onBench(contentStore, async (bench) => {
+    await withStore(contentStore, async (bench) => {
       const answers: string[] = [];
       const bodies = deletions(() => {
         const first = bench.methods.put(putOf("note:new", { hash: "a" }));
@@ -244,7 +244,7 @@ describe("a write of a body that was collected", () => {
 });
 
 it("a body that a refused write had uploaded is collected", async () => {
-  await onBench(contentStore, ({ methods, sql }) => {
+  await withStore(contentStore, ({ methods, sql }) => {
     methods.put(putOf("note:a", { hash: "in use" }));
     expect(methods.put(putOf("note:a", { hash: "for nothing" }, { ifAbsent: true })).state).toBe("present");
     expect(methods.put(putOf("note:a", { hash: "in use" }, { ifAbsent: true })).state).toBe("present");

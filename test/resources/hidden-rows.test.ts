@@ -7,7 +7,7 @@ import { contentStore, type ContentMethods } from "../../src/resources/content-s
 import { isVisibleUri } from "../../src/resources/visible-ranges.ts";
 import { putOf } from "./stored-resources.ts";
 import { SEED } from "../support/seed.ts";
-import { onBench, type Bench } from "../support/workerd/tenant.ts";
+import { withStore, type OpenedStore } from "../support/workerd/tenant.ts";
 
 const WORDS = ["apple", "banana", "cherry"];
 const word = fc.constantFrom(...WORDS);
@@ -56,7 +56,7 @@ function told(methods: ContentMethods, only: readonly Patterns[], { match, prefi
 /** Of what there is, this is written, deleted and written anew. */
 const isRewritten = ({ uri }: Thing) => uri.length % 3 === 0;
 
-function fill({ methods }: Bench<ContentMethods>, all: readonly Thing[]): void {
+function fill({ methods }: OpenedStore<ContentMethods>, all: readonly Thing[]): void {
   const write = ({ uri, title, tags, body }: Thing) => {
     methods.put(putOf(uri, { name: "n", title, tags }, { searchText: body }));
   };
@@ -69,7 +69,7 @@ function fill({ methods }: Bench<ContentMethods>, all: readonly Thing[]): void {
 }
 
 function answers(all: readonly Thing[], only: readonly Patterns[], questions: readonly Query[]): Promise<unknown[]> {
-  return onBench(contentStore, (bench) => {
+  return withStore(contentStore, (bench) => {
     fill(bench, all);
     return questions.flatMap((question) => Object.values(told(bench.methods, only, question)).map((ask) => ask()));
   });
@@ -108,7 +108,7 @@ it("a search finds of what is seen all that has a word, and nothing else", async
   const cases = fc.asyncProperty(things, onlyOf(wild), word, text, async (all, only, sought, prefix) => {
     const has = ({ title, tags, body }: Thing) => [title, body, ...tags].includes(sought);
     const expected = all.filter((one) => has(one) && one.uri.startsWith(prefix) && isVisibleUri(one.uri, only));
-    await onBench(contentStore, ({ methods }) => {
+    await withStore(contentStore, ({ methods }) => {
       for (const { uri, title, tags, body } of all)
         methods.put(putOf(uri, { name: "n", title, tags }, { searchText: body }));
       const found = methods.search({ match: sought, prefix, limit: 100, only }).map(({ uri }) => uri);

@@ -6,7 +6,7 @@ import type { Patterns } from "../../src/tenants/document/tenant-document.ts";
 import { createPatternBudget } from "../../src/resources/pattern-budget.ts";
 import { contentStore } from "../../src/resources/content-store.ts";
 import { putOf } from "./stored-resources.ts";
-import { onBench } from "../support/workerd/tenant.ts";
+import { withStore } from "../support/workerd/tenant.ts";
 
 const uriOf = (at: number) => `note:${"a".repeat(1900)}${String(at).padStart(4, "0")}`;
 const URIS = Array.from({ length: 1500 }, (_none, at) => uriOf(at));
@@ -17,7 +17,7 @@ const ending = (patterns: number): readonly Patterns[] => [
 ];
 
 it("resources are held against patterns for 200 ms: a list is refused or goes on later, a search and a count of tags end", async () => {
-  await onBench(contentStore, ({ methods }) => {
+  await withStore(contentStore, ({ methods }) => {
     for (const uri of URIS) methods.put(putOf(uri, { tags: ["t"] }, { searchText: "sought" }));
     const list = (only: readonly Patterns[], after: string | null = null) =>
       methods.listVisible({ prefix: "", tag: null, after, limit: 1000 }, only);

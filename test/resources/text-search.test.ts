@@ -5,7 +5,7 @@ import type { Patterns } from "../../src/tenants/document/tenant-document.ts";
 import { contentStore, type ContentMethods } from "../../src/resources/content-store.ts";
 import type { SearchQuery } from "../../src/resources/text-search.ts";
 import { putOf } from "./stored-resources.ts";
-import { freshTenant, onBench, type Bench, type FreshTenant } from "../support/workerd/tenant.ts";
+import { freshTenant, withStore, type OpenedStore, type FreshTenant } from "../support/workerd/tenant.ts";
 
 /** Who sees everything: two rows for each text that is ranked. */
 const MOST_ROWS = 20_000;
@@ -40,10 +40,10 @@ describe("a search of a tenant with many texts that have all words everywhere", 
   let tenant: FreshTenant;
   beforeAll(async () => {
     tenant = freshTenant();
-    await onBench(contentStore, ({ methods }) => fill(methods, MANY), { tenant });
+    await withStore(contentStore, ({ methods }) => fill(methods, MANY), { tenant });
   }, 120_000);
 
-  const measured = <R>(work: (bench: Bench<ContentMethods>) => R) => onBench(contentStore, work, { tenant });
+  const measured = <R>(work: (bench: OpenedStore<ContentMethods>) => R) => withStore(contentStore, work, { tenant });
 
   it.each<readonly [string, Partial<SearchQuery>, readonly string[] | undefined]>([
     ["who sees everything", {}, undefined],
@@ -75,7 +75,7 @@ describe("a search of a tenant with many texts that have all words everywhere", 
 });
 
 it("finds, counts and lists what is seen behind any number of hidden, newer texts", async () => {
-  await onBench(contentStore, ({ methods }) => {
+  await withStore(contentStore, ({ methods }) => {
     methods.put(putOf("note:seen", { tags: ["a"] }, { searchText: "sought" }));
     for (let at = 0; at < 6000; at += 1) {
       methods.put(putOf(`note:${at}-private`, { tags: ["a"] }, { searchText: "sought" }));

@@ -10,7 +10,7 @@ import { directoryOf } from "../../src/tenants/directory/directory-stub.ts";
 import { policyStore } from "../../src/tenants/object/policy-store.ts";
 import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { changeEvent } from "../support/workerd/hubs.ts";
-import { freshTenant, MADE_BEFORE } from "../support/workerd/tenant.ts";
+import { freshTenant, NO_UID } from "../support/workerd/tenant.ts";
 
 const REVISION = "2025-11-25";
 const LATER = "2026-07-28";
@@ -23,7 +23,7 @@ async function made(): Promise<string> {
   await directoryOf(env, tenant.id).add(tenant.id, { jurisdiction: null, region: null });
   const document = { mode: "open" } as const;
   const created = {
-    created: MADE_BEFORE,
+    created: NO_UID,
     own: document,
     effective: document,
     actor: { name: "ann" },

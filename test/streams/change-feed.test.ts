@@ -8,13 +8,13 @@ import { policyStore } from "../../src/tenants/object/policy-store.ts";
 import { createRpcClient } from "../../src/tenants/object/store.ts";
 import { changeEvent as event, LISTENER } from "../support/workerd/hubs.ts";
 import { DIGESTS, filterOf, LIST, NEVER, accessOf, streaming } from "./streaming.ts";
-import { type FreshTenant, MADE_BEFORE } from "../support/workerd/tenant.ts";
+import { type FreshTenant, NO_UID } from "../support/workerd/tenant.ts";
 
 /** A tool is forbidden, which is in force a minute later. */
 async function suspendLater({ stub }: FreshTenant): Promise<void> {
   const policy = createRpcClient(stub, policyStore);
   const actor = { name: "ann" };
-  await policy.create({ created: MADE_BEFORE, own: {}, effective: {}, actor, action: "create" });
+  await policy.create({ created: NO_UID, own: {}, effective: {}, actor, action: "create" });
   await policy.lease({ version: null, maxStalenessMs: 60_000, inCode: false, keyHash: null });
   await policy.suspend({ kind: "tool", name: "add", note: "n" }, actor);
 }
@@ -143,7 +143,7 @@ describe("a change of policy", () => {
     const policy = createRpcClient(tenant.stub, policyStore);
     const actor = { name: "ann" };
     const lease = { version: null, inCode: false, keyHash: null };
-    await policy.create({ created: MADE_BEFORE, own: {}, effective: {}, actor, action: "create" });
+    await policy.create({ created: NO_UID, own: {}, effective: {}, actor, action: "create" });
     await feed.start(undefined);
     for (const maxStalenessMs of [50, 600]) {
       await policy.lease({ ...lease, maxStalenessMs });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { RESULT_LIFETIME_MS, resultStore } from "../../../src/gateway/budget/result-store.ts";
-import { onBench } from "../../support/workerd/tenant.ts";
+import { withStore } from "../../support/workerd/tenant.ts";
 
 const MIB = 1024 * 1024;
 const bodyOf = (bytes: number, first = 1) => {
@@ -18,7 +18,7 @@ const resultOf = (id: string, body = bodyOf(10), owner = "ann", principal = owne
 
 describe("a result that is kept", () => {
   it("is its owner's alone, piece by piece as it was", () =>
-    onBench(resultStore, ({ methods }) => {
+    withStore(resultStore, ({ methods }) => {
       const body = crypto.getRandomValues(new Uint8Array(60_000));
       const long = new Uint8Array(2.5 * MIB);
       for (let at = 0; at + body.length <= long.length; at += body.length) long.set(body, at);
@@ -32,7 +32,7 @@ describe("a result that is kept", () => {
     }));
 
   it("ends with its time, and an alarm takes it away", () =>
-    onBench(resultStore, async ({ methods, open, clock, wakes, sql }) => {
+    withStore(resultStore, async ({ methods, open, clock, alarms: wakes, sql }) => {
       const until = methods.put(resultOf("a")) ?? 0;
       expect(until - clock.now).toBeGreaterThanOrEqual(RESULT_LIFETIME_MS);
       expect(until - clock.now).toBeLessThan(RESULT_LIFETIME_MS + 60_000);
@@ -45,7 +45,7 @@ describe("a result that is kept", () => {
     }));
 
   it("makes room: an owner has 20, and 4 MiB", () =>
-    onBench(resultStore, ({ methods }) => {
+    withStore(resultStore, ({ methods }) => {
       const held = (ids: readonly string[]) => ids.filter((id) => methods.get(id, "ann") !== undefined);
       const many = Array.from({ length: 25 }, (_, at) => `n${at}`);
       methods.put(resultOf("other", bodyOf(10), "bob"));
@@ -57,7 +57,7 @@ describe("a result that is kept", () => {
     }));
 
   it("makes room: what a principal has in all its profiles counts together", () =>
-    onBench(resultStore, ({ methods, sql }) => {
+    withStore(resultStore, ({ methods, sql }) => {
       methods.put(resultOf("first", bodyOf(4 * MIB), "bob"));
       for (let at = 0; at < 5; at += 1) methods.put(resultOf(`r${at}`, bodyOf(4 * MIB), `ann in ${at}`, "ann"));
       expect(sql.exec("SELECT DISTINCT id FROM results ORDER BY id").toArray()).toEqual([
@@ -70,7 +70,7 @@ describe("a result that is kept", () => {
     }));
 
   it("makes room: callers without a credential have a quarter together, and take no place of one who has a credential", () =>
-    onBench(resultStore, ({ methods, sql }) => {
+    withStore(resultStore, ({ methods, sql }) => {
       methods.put(resultOf("first", bodyOf(10), "ann"));
       for (let at = 0; at < 260; at += 1) methods.put(resultOf(`a${at}`, bodyOf(10), `address ${at}`));
       const held = "SELECT count(*) AS count FROM results WHERE principal LIKE 'address %'";
@@ -82,21 +82,21 @@ describe("a result that is kept", () => {
     }));
 
   it("tells its length to its owner alone", () =>
-    onBench(resultStore, ({ methods }) => {
+    withStore(resultStore, ({ methods }) => {
       methods.put(resultOf("a", bodyOf(2.5 * MIB)));
       expect(methods.getInfo("a", "ann")).toEqual({ tool: "go", bytes: 2.5 * MIB });
       expect([methods.getInfo("a", "bob"), methods.getInfo("b", "ann")]).toEqual([undefined, undefined]);
     }));
 
   it("is refused where it is longer than all that its owner may have", () =>
-    onBench(resultStore, ({ methods }) => {
+    withStore(resultStore, ({ methods }) => {
       methods.put(resultOf("a"));
       expect(methods.put(resultOf("b", bodyOf(4 * MIB + 1)))).toBeNull();
       expect(methods.get("a", "ann")).toBeDefined();
     }));
 
   it("makes room: a tenant has 64 MiB for all principals", () =>
-    onBench(resultStore, ({ methods, sql }) => {
+    withStore(resultStore, ({ methods, sql }) => {
       for (let at = 0; at < 20; at += 1) methods.put(resultOf(`r${at}`, bodyOf(4 * MIB), `owner ${at}`));
       const { bytes } = sql.exec<{ bytes: number }>("SELECT sum(bytes) AS bytes FROM results").one();
       expect(bytes).toBe(64 * MIB);

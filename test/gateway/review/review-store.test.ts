@@ -3,20 +3,23 @@ import { gatewayStore } from "../../../src/gateway/gateway-store.ts";
 import { reviewStore, type ReviewMethods, type ListedDefinition } from "../../../src/gateway/review/review-store.ts";
 import { policyStore } from "../../../src/tenants/object/policy-store.ts";
 import { createRpcClient } from "../../../src/tenants/object/store.ts";
-import { freshTenant, MADE_BEFORE, onBench, type Bench } from "../../support/workerd/tenant.ts";
+import { freshTenant, NO_UID, withStore, type OpenedStore } from "../../support/workerd/tenant.ts";
 
 const BY = { name: "ann" };
 const ALL = { after: -1, limit: 5000 };
 
 /** The tables of a tenant that has these upstreams, each with the configuration "c". */
-async function withBench(upstreams: readonly string[], work: (bench: Bench<ReviewMethods>) => void): Promise<void> {
+async function withReviewStore(
+  upstreams: readonly string[],
+  work: (store: OpenedStore<ReviewMethods>) => void,
+): Promise<void> {
   const tenant = freshTenant();
   const own = { mode: "open" } as const;
   const policy = createRpcClient(tenant.stub, policyStore);
-  await policy.create({ created: MADE_BEFORE, own, effective: own, actor: BY, action: "create" });
+  await policy.create({ created: NO_UID, own, effective: own, actor: BY, action: "create" });
   const ask = { revision: 1, upstreams: upstreams.map((id) => ({ id, configHash: "c" })) };
   await createRpcClient(tenant.stub, gatewayStore).claimDue(ask);
-  await onBench(reviewStore, work, { tenant });
+  await withStore(reviewStore, work, { tenant });
 }
 
 const one = (name: string, text: string, kind = "tools"): ListedDefinition => ({
@@ -29,7 +32,7 @@ const names = ({ approved }: ReturnType<ReviewMethods["getState"]>) => approved.
 
 describe("definitions that wait for approval", () => {
   it("are in the order of the list, on pages", () =>
-    withBench(["up"], ({ methods }) => {
+    withReviewStore(["up"], ({ methods }) => {
       const definitions = ["c", "a", "b"].map((name) => one(name, name));
       expect(methods.recordListed({ id: "up", configHash: "c", definitions })).toBe("stored");
       const first = methods.listWaiting("up", { after: -1, limit: 2 });
@@ -42,14 +45,14 @@ describe("definitions that wait for approval", () => {
     }));
 
   it("are not changed by a reading of another configuration, or of an unknown upstream", () =>
-    withBench(["up"], ({ methods }) => {
+    withReviewStore(["up"], ({ methods }) => {
       expect(methods.recordListed({ id: "up", configHash: "older", definitions: [one("a", "a")] })).toBe("stale");
       expect(methods.recordListed({ id: "other", configHash: "c", definitions: [one("a", "a")] })).toBe("stale");
       expect(methods.listWaiting("up", ALL).items).toEqual([]);
     }));
 
   it("are decided all together, or not at all", () =>
-    withBench(["up"], ({ methods }) => {
+    withReviewStore(["up"], ({ methods }) => {
       methods.recordListed({ id: "up", configHash: "c", definitions: [one("a", "a")] });
       const before = methods.getGeneration("up");
       const done = methods.decide({ id: "up", verdict: "approve", digests: ["d-a", "d-z"] }, BY);
@@ -59,7 +62,7 @@ describe("definitions that wait for approval", () => {
     }));
 
   it.each(["approve", "reject"] as const)("are decided on once, though the decision to %s is sent twice", (verdict) =>
-    withBench(["up"], ({ methods, sql }) => {
+    withReviewStore(["up"], ({ methods, sql }) => {
       methods.recordListed({ id: "up", configHash: "c", definitions: [one("a", "a")] });
       const decide = () => methods.decide({ id: "up", verdict, digests: ["d-a"] }, BY);
       expect(decide()).toEqual({ unknown: [] });
@@ -72,7 +75,7 @@ describe("definitions that wait for approval", () => {
   );
 
   it("are not approved by the digest of an earlier version", () =>
-    withBench(["up"], ({ methods }) => {
+    withReviewStore(["up"], ({ methods }) => {
       methods.recordListed({ id: "up", configHash: "c", definitions: [one("a", "first")] });
       const approve = (digest: string) => methods.decide({ id: "up", verdict: "approve", digests: [digest] }, BY);
       approve("d-first");
@@ -84,7 +87,7 @@ describe("definitions that wait for approval", () => {
     }));
 
   it("have a new generation after every reading and every decision", () =>
-    withBench(["up"], ({ methods, clock }) => {
+    withReviewStore(["up"], ({ methods, clock }) => {
       const seen: number[] = [];
       for (let time = 0; time < 3; time += 1) {
         methods.recordListed({ id: "up", configHash: "c", definitions: [one("a", `a${time}`)] });
@@ -97,7 +100,7 @@ describe("definitions that wait for approval", () => {
     }));
 
   it("are bounded: the ones that were not listed for longest go", () =>
-    withBench(["up"], ({ methods, sql, clock }) => {
+    withReviewStore(["up"], ({ methods, sql, clock }) => {
       for (const letter of ["a", "b", "c"]) {
         clock.now += 1000;
         const definitions = Array.from({ length: 1000 }, (_, at) => one(`${letter}${at}`, `${letter}${at}`));
@@ -113,7 +116,7 @@ describe("definitions that wait for approval", () => {
     }));
 
   it("have a bound in bytes: the reading fails, and what was approved stays", () =>
-    withBench(["up"], ({ methods }) => {
+    withReviewStore(["up"], ({ methods }) => {
       methods.recordListed({ id: "up", configHash: "c", definitions: [one("mine", "mine")] });
       methods.decide({ id: "up", verdict: "approve", digests: ["d-mine"] }, BY);
       const large = Array.from({ length: 70 }, (_, at) => one(`t${at}`, `${at}${"x".repeat(250_000)}`));

@@ -12,7 +12,7 @@ import { upstreamAt } from "../../support/workerd/upstreams.ts";
 const CALL_MS = 60_000;
 
 async function freshUpstream() {
-  const { id, meant: incarnation } = await servedTenant();
+  const { id, uid: incarnation } = await servedTenant();
   const meant = { id, placement: DEFAULT_PLACEMENT, uid: incarnation };
   const name = sessionObjectName(meant, "up");
   const object = exports.UpstreamObject.getByName(name);

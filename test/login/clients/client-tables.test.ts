@@ -1,19 +1,19 @@
 import { expect, it } from "vitest";
 import type { LoginClient } from "../../../src/login/server/login-records.ts";
 import { loginStore, type LoginMethods } from "../../../src/login/server/login-store.ts";
-import { onBench, type Bench } from "../../support/workerd/tenant.ts";
+import { withStore, type OpenedStore } from "../../support/workerd/tenant.ts";
 
 const MOST = 2000;
 const HOUR = 3_600_000;
 
-const onLogin = (work: (bench: Bench<LoginMethods>) => void | Promise<void>) => onBench(loginStore, work);
+const onLogin = (work: (store: OpenedStore<LoginMethods>) => void | Promise<void>) => withStore(loginStore, work);
 
 const mcpClient = (id: string, name = "App"): LoginClient => {
   const client = { name, site: undefined, redirects: ["https://app.example/cb"], method: "none" } as const;
   return { id, kind: "registered", ...client, secretHash: null, digest: "d" };
 };
 
-function fill({ methods, clock }: Bench<LoginMethods>): void {
+function fill({ methods, clock }: OpenedStore<LoginMethods>): void {
   for (let at = 0; at < MOST; at += 1) {
     clock.now += 1;
     methods.saveClient({ client: mcpClient(`c${at}`), freshUntil: 0 });
@@ -21,7 +21,7 @@ function fill({ methods, clock }: Bench<LoginMethods>): void {
 }
 
 /** As consent gives it to a client. */
-function grantTo({ sql }: Bench<LoginMethods>, client: string): void {
+function grantTo({ sql }: OpenedStore<LoginMethods>, client: string): void {
   sql.exec(
     `INSERT INTO login_grants (id, client, client_name, client_digest, principal, person, tenant_issuer, resource, narrowing, created, used_at,
        confirmed_at, expires, sign_in_until) VALUES (?1, ?2, '', '', 'p', '{}', '', '', '{}', 0, 0, 0, 0, 0)`,
@@ -42,9 +42,9 @@ it("a client is as it was last stored, and is not found under another id", async
 });
 
 it("a bounded number of clients is stored, and the least recently used one makes room", async () => {
-  await onLogin((bench) => {
-    const { methods, sql, clock } = bench;
-    fill(bench);
+  await onLogin((store) => {
+    const { methods, sql, clock } = store;
+    fill(store);
     clock.now += HOUR + 1;
     expect(methods.getClient("c0")).not.toBeNull();
     clock.now += 1;
@@ -56,13 +56,13 @@ it("a bounded number of clients is stored, and the least recently used one makes
 });
 
 it("a client that has a grant is never evicted", async () => {
-  await onLogin((bench) => {
-    const { methods } = bench;
-    fill(bench);
-    for (let at = 0; at < MOST - 1; at += 1) grantTo(bench, `c${at}`);
+  await onLogin((store) => {
+    const { methods } = store;
+    fill(store);
+    for (let at = 0; at < MOST - 1; at += 1) grantTo(store, `c${at}`);
     expect(methods.saveClient({ client: mcpClient("new"), freshUntil: 0 })).toBe(true);
     expect([methods.getClient("c0") === null, methods.getClient(`c${MOST - 1}`)]).toEqual([false, null]);
-    grantTo(bench, "new");
+    grantTo(store, "new");
     expect(methods.saveClient({ client: mcpClient("more"), freshUntil: 0 })).toBe(false);
     expect(methods.getClient("more")).toBeNull();
     expect(methods.saveClient({ client: mcpClient("c5", "Later"), freshUntil: 0 })).toBe(true);
@@ -71,11 +71,11 @@ it("a client that has a grant is never evicted", async () => {
 });
 
 it("the use of a client is written down once an hour", async () => {
-  await onLogin((bench) => {
-    const { methods, clock } = bench;
-    fill(bench);
+  await onLogin((store) => {
+    const { methods, clock } = store;
+    fill(store);
     clock.now += HOUR + 1;
-    expect(bench.writtenFor(() => methods.getClient("c7"))).toBeGreaterThan(0);
-    expect(bench.writtenFor(() => methods.getClient("c7"))).toBe(0);
+    expect(store.writtenFor(() => methods.getClient("c7"))).toBeGreaterThan(0);
+    expect(store.writtenFor(() => methods.getClient("c7"))).toBe(0);
   });
 });

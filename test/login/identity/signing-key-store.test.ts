@@ -1,33 +1,33 @@
 import { describe, expect, it } from "vitest";
 import { signingKeyStore, type SigningKeyMethods } from "../../../src/login/identity/signing-key-store.ts";
-import { freshTenant, onBench, type Bench } from "../../support/workerd/tenant.ts";
+import { freshTenant, withStore, type OpenedStore } from "../../support/workerd/tenant.ts";
 
 const SECRETS_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
 const OTHER_KEY = "BAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-interface SigningKeyBench extends Bench<SigningKeyMethods> {
+interface OpenedSigningKeyStore extends OpenedStore<SigningKeyMethods> {
   /** The id of the key that signs now. */
   readonly signer: () => Promise<string>;
   readonly published: () => Promise<string[]>;
 }
 
-function withBench<R>(
-  work: (bench: SigningKeyBench) => Promise<R>,
+function withSigningKeyStore<R>(
+  work: (store: OpenedSigningKeyStore) => Promise<R>,
   key = SECRETS_KEY,
   tenant = freshTenant(),
 ): Promise<R> {
-  return onBench(
+  return withStore(
     signingKeyStore,
-    (bench) => {
-      const { methods } = bench;
+    (store) => {
+      const { methods } = store;
       const signer = async () => {
         const signing = await methods.getSigningKey();
         return signing === "unset" ? signing : signing.kid;
       };
       const kidOf = (jwk: string) => (JSON.parse(jwk) as { kid: string }).kid;
-      return work({ ...bench, signer, published: async () => (await methods.listPublicKeys()).map(kidOf) });
+      return work({ ...store, signer, published: async () => (await methods.listPublicKeys()).map(kidOf) });
     },
     { tenant, env: { SECRETS_KEY: key } },
   );
@@ -35,14 +35,14 @@ function withBench<R>(
 
 describe("the keys with which a tenant signs", () => {
   it("begin with one, however many ask for it at the same time", () =>
-    withBench(async ({ signer, published }) => {
+    withSigningKeyStore(async ({ signer, published }) => {
       const signers = await Promise.all(Array.from({ length: 20 }, signer));
       expect(new Set(signers).size).toBe(1);
       expect(await published()).toEqual([signers[0]]);
     }));
 
   it("are published for who verifies, without what signs", () =>
-    withBench(async ({ methods, sql }) => {
+    withSigningKeyStore(async ({ methods, sql }) => {
       const signing = await methods.getSigningKey();
       if (signing === "unset") throw new Error("there is no key");
       const [published = ""] = await methods.listPublicKeys();
@@ -54,7 +54,7 @@ describe("the keys with which a tenant signs", () => {
     }));
 
   it("are replaced after 30 days: the next one is published for an hour before it signs, the last one for a day after", () =>
-    withBench(async ({ signer, published, clock }) => {
+    withSigningKeyStore(async ({ signer, published, clock }) => {
       const first = await signer();
       clock.now += 30 * DAY - 2 * HOUR;
       expect(await signer()).toBe(first);
@@ -74,7 +74,7 @@ describe("the keys with which a tenant signs", () => {
     }));
 
   it("are three at most", () =>
-    withBench(async ({ signer, sql, clock }) => {
+    withSigningKeyStore(async ({ signer, sql, clock }) => {
       for (let month = 0; month < 6; month += 1) {
         await signer();
         clock.now += 31 * DAY;
@@ -84,8 +84,8 @@ describe("the keys with which a tenant signs", () => {
 
   it("that were sealed under another SECRETS_KEY are replaced at once, and stay published for a day", async () => {
     const tenant = freshTenant();
-    const first = await withBench(({ signer }) => signer(), SECRETS_KEY, tenant);
-    const second = await withBench(
+    const first = await withSigningKeyStore(({ signer }) => signer(), SECRETS_KEY, tenant);
+    const second = await withSigningKeyStore(
       async ({ signer, published, clock }) => {
         const other = await signer();
         expect(await published()).toEqual([other, first]);
@@ -96,11 +96,11 @@ describe("the keys with which a tenant signs", () => {
       OTHER_KEY,
       tenant,
     );
-    expect(await withBench(({ signer }) => signer(), `${SECRETS_KEY},${OTHER_KEY}`, tenant)).toBe(second);
+    expect(await withSigningKeyStore(({ signer }) => signer(), `${SECRETS_KEY},${OTHER_KEY}`, tenant)).toBe(second);
   });
 
   it.each(["", "broken"])("do not exist without a valid SECRETS_KEY: %o", (key) =>
-    withBench(async ({ signer, published, sql }) => {
+    withSigningKeyStore(async ({ signer, published, sql }) => {
       expect([await signer(), await published()]).toEqual(["unset", []]);
       expect(sql.exec("SELECT * FROM login_signing_keys").toArray()).toEqual([]);
     }, key),

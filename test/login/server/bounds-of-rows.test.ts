@@ -3,11 +3,11 @@ import type { SignInRecord } from "../../../src/login/server/login-records.ts";
 import { loginStore, type LoginMethods } from "../../../src/login/server/login-store.ts";
 import type { PolicyMethods } from "../../../src/tenants/object/policy-rpc.ts";
 import { policyStore } from "../../../src/tenants/object/policy-store.ts";
-import { onBench, type Bench, type BenchTables } from "../../support/workerd/tenant.ts";
+import { withStore, type OpenedStore, type StoreTables } from "../../support/workerd/tenant.ts";
 
 type Both = LoginMethods & Omit<PolicyMethods, keyof LoginMethods>;
 
-const tables: BenchTables<Both> = {
+const tables: StoreTables<Both> = {
   name: "login",
   migrations: loginStore.migrations,
   open: (host) => {
@@ -18,14 +18,14 @@ const tables: BenchTables<Both> = {
   },
 };
 
-const onLogin = (work: (bench: Bench<Both>) => void | Promise<void>) => onBench(tables, work);
+const onLogin = (work: (store: OpenedStore<Both>) => void | Promise<void>) => withStore(tables, work);
 const DAY = 86_400_000;
 
 function signedIn(principal: string): SignInRecord {
   return { principal, person: { issuer: "key", subject: "k", claims: {} }, provider: null, keyHash: null };
 }
 
-function add({ methods, clock }: Bench<Both>, id: string, subject = id): "added" | "full" {
+function add({ methods, clock }: OpenedStore<Both>, id: string, subject = id): "added" | "full" {
   const grant = {
     id,
     client: { id: "c1", name: "Client", digest: "d1" },
@@ -44,12 +44,12 @@ function add({ methods, clock }: Bench<Both>, id: string, subject = id): "added"
 }
 
 it("a thousand codes are kept, and the next one takes the place of the oldest", async () => {
-  await onLogin((bench) => {
+  await onLogin((store) => {
     for (let at = 0; at <= 1000; at += 1) {
-      bench.clock.now += 1;
-      expect(add(bench, `g${at}`)).toBe("added");
+      store.clock.now += 1;
+      expect(add(store, `g${at}`)).toBe("added");
     }
-    const codes = bench.sql.exec<{ hash: string }>("SELECT hash FROM login_codes").toArray();
+    const codes = store.sql.exec<{ hash: string }>("SELECT hash FROM login_codes").toArray();
     const hashes = codes.map(({ hash }) => hash);
     expect([hashes.length, hashes.includes("code of g0"), hashes.includes("code of g1000")]).toEqual([
       1000,
@@ -86,26 +86,26 @@ it(
   "a hundred thousand grants are kept, and the next one waits until there is a place",
   { timeout: 60_000 },
   async () => {
-    await onLogin((bench) => {
-      const { sql, clock } = bench;
+    await onLogin((store) => {
+      const { sql, clock } = store;
       const fill = `WITH RECURSIVE n(at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM n WHERE at < 99999)
       INSERT INTO login_grants (id, client, client_name, client_digest, principal, person, tenant_issuer, resource, narrowing, created, used_at,
         confirmed_at, expires, sign_in_until) SELECT 'h' || at, 'c2', '', '', 'p' || at, '{}', '', '', '{}', 0, 0, 0, ?1, ?1 FROM n`;
       sql.exec(fill, clock.now + DAY);
-      expect([add(bench, "g1"), add(bench, "g2")]).toEqual(["added", "full"]);
+      expect([add(store, "g1"), add(store, "g2")]).toEqual(["added", "full"]);
       sql.exec("DELETE FROM login_grants WHERE id = 'h1'");
       clock.now += 60_001;
-      expect([add(bench, "g3"), add(bench, "g4")]).toEqual(["added", "full"]);
+      expect([add(store, "g3"), add(store, "g4")]).toEqual(["added", "full"]);
     });
   },
 );
 
 it("the audit entry of a removed client names a hundred grants, and their number", async () => {
-  await onLogin((bench) => {
-    for (let at = 0; at < 150; at += 1) add(bench, `g${at}`);
-    expect(bench.methods.endClient("c1", { name: "ann" })).toMatchObject({ state: "written" });
-    const newest = bench.methods.audit({ before: null, limit: 100 });
-    const entries = [...newest, ...bench.methods.audit({ before: newest.at(-1)?.sequence ?? 0, limit: 100 })];
+  await onLogin((store) => {
+    for (let at = 0; at < 150; at += 1) add(store, `g${at}`);
+    expect(store.methods.endClient("c1", { name: "ann" })).toMatchObject({ state: "written" });
+    const newest = store.methods.audit({ before: null, limit: 100 });
+    const entries = [...newest, ...store.methods.audit({ before: newest.at(-1)?.sequence ?? 0, limit: 100 })];
     const ends = entries.filter(({ action }) => action === "grant.end");
     expect(ends).toHaveLength(100);
     expect(entries.find(({ action }) => action === "login-client.remove")).toMatchObject({ before: { grants: 150 } });

@@ -10,7 +10,7 @@ import type {
   IdentityProviderClient,
 } from "../../../src/login/sign-in/identity-provider-client.ts";
 import { policyStore } from "../../../src/tenants/object/policy-store.ts";
-import { onBench, type Bench, type BenchTables } from "../../support/workerd/tenant.ts";
+import { withStore, type OpenedStore, type StoreTables } from "../../support/workerd/tenant.ts";
 
 const HOUR = 3_600_000;
 const SECRETS_KEY = "A".repeat(43);
@@ -18,7 +18,7 @@ const ISSUER = "https://login.example.com";
 
 type Methods = ReturnType<typeof loginStore.open>["methods"];
 /** A tenant is there, too. */
-const tables: BenchTables<Methods> = {
+const tables: StoreTables<Methods> = {
   ...loginStore,
   open: (host) => {
     policyStore.open(host).methods.create({ own: {}, effective: {}, actor: { name: "ann" }, action: "create" });
@@ -28,7 +28,7 @@ const tables: BenchTables<Methods> = {
 
 type Context = Parameters<typeof refreshWithRevalidation>[0];
 
-function contextOf({ methods }: Bench<Methods>): Context {
+function contextOf({ methods }: OpenedStore<Methods>): Context {
   const call = async (method: string, args: readonly unknown[]) =>
     (methods as unknown as Record<string, (...all: readonly unknown[]) => unknown>)[method.replace("login.", "")]?.(
       ...args,
@@ -54,8 +54,8 @@ const askOf = (at: number) => ({
 });
 
 /** A grant whose provider was asked last more than an hour ago. */
-async function due(bench: Bench<Methods>): Promise<void> {
-  const { methods, clock } = bench;
+async function due(store: OpenedStore<Methods>): Promise<void> {
+  const { methods, clock } = store;
   const grant = {
     id: "g1",
     client: { id: "c1", name: "Client", digest: "d1" },
@@ -66,7 +66,7 @@ async function due(bench: Bench<Methods>): Promise<void> {
     scopes: null,
     narrowing: { deny: [] },
     tenantIssuer: "https://mcp.example/login/acme",
-    provider: await sealProvider(contextOf(bench).tenantContext, "g1", { access: "theirs", refresh: "first" }),
+    provider: await sealProvider(contextOf(store).tenantContext, "g1", { access: "theirs", refresh: "first" }),
     keyHash: null,
     expires: clock.now + 24 * HOUR,
   };
@@ -86,16 +86,16 @@ function saying(...said: readonly Revalidation[]) {
 }
 
 it("concurrent refreshes ask the provider once, and its tokens are stored", async () => {
-  await onBench(tables, async (bench) => {
-    await due(bench);
+  await withStore(tables, async (store) => {
+    await due(store);
     const { confirm, way } = saying({ state: "confirmed", provider: { access: "newer", refresh: "second" } });
-    const context = contextOf(bench);
+    const context = contextOf(store);
     const all = await Promise.all(
       Array.from({ length: 10 }, (_none, at) => refreshWithRevalidation(context, askOf(at), way)),
     );
     expect(new Set(all.map((one) => (one.state === "issued" ? one.sealedTokens : one.state))).size).toBe(1);
     expect(confirm.mock.calls.map(([, provider]) => provider.refresh)).toEqual(["first"]);
-    bench.clock.now += HOUR + 1;
+    store.clock.now += HOUR + 1;
     const next = saying({ state: "confirmed" });
     const [given] = all;
     const old = given?.state === "issued" ? given.sealedTokens.replace("answer", "refresh") : "";
@@ -107,31 +107,31 @@ it("concurrent refreshes ask the provider once, and its tokens are stored", asyn
 });
 
 it("a refresh keeps what the provider says of the person now", async () => {
-  await onBench(tables, async (bench) => {
-    await due(bench);
+  await withStore(tables, async (store) => {
+    await due(store);
     const person = { issuer: ISSUER, subject: "alice", groups: ["Staff"], claims: { groups: ["Staff"] } };
-    const given = await refreshWithRevalidation(contextOf(bench), askOf(0), saying({ state: "confirmed", person }).way);
+    const given = await refreshWithRevalidation(contextOf(store), askOf(0), saying({ state: "confirmed", person }).way);
     expect(given).toMatchObject({ state: "issued", grant: { person } });
-    expect(bench.methods.grants("", 10)).toMatchObject([{ person }]);
+    expect(store.methods.grants("", 10)).toMatchObject([{ person }]);
   });
 });
 
 it("a refresh ends the grant of a person whom the provider does not let in any more", async () => {
-  await onBench(tables, async (bench) => {
-    await due(bench);
-    const failed = refreshWithRevalidation(contextOf(bench), askOf(0), saying({ state: "ended" }).way);
+  await withStore(tables, async (store) => {
+    await due(store);
+    const failed = refreshWithRevalidation(contextOf(store), askOf(0), saying({ state: "ended" }).way);
     await expect(failed).rejects.toMatchObject({ error: "invalid_grant" });
-    expect(bench.methods.grants("", 10)).toEqual([]);
+    expect(store.methods.grants("", 10)).toEqual([]);
   });
 });
 
 it("a refresh gives nothing while the provider is away, and all of it when it is back", async () => {
-  await onBench(tables, async (bench) => {
-    await due(bench);
+  await withStore(tables, async (store) => {
+    await due(store);
     const { way } = saying({ state: "away" }, { state: "confirmed" });
-    const failed = refreshWithRevalidation(contextOf(bench), askOf(0), way);
+    const failed = refreshWithRevalidation(contextOf(store), askOf(0), way);
     await expect(failed).rejects.toMatchObject({ error: "temporarily_unavailable", status: 503 });
-    expect(await refreshWithRevalidation(contextOf(bench), askOf(0), way)).toMatchObject({
+    expect(await refreshWithRevalidation(contextOf(store), askOf(0), way)).toMatchObject({
       state: "issued",
       sealedTokens: "answer 0",
     });
@@ -139,22 +139,22 @@ it("a refresh gives nothing while the provider is away, and all of it when it is
 });
 
 it("a refresh keeps the tokens of a provider that says nothing readable of the person", async () => {
-  await onBench(tables, async (bench) => {
-    await due(bench);
+  await withStore(tables, async (store) => {
+    await due(store);
     const { confirm, way } = saying(
       { state: "away", provider: { access: "newer", refresh: "second" } },
       { state: "confirmed" },
     );
-    await expect(refreshWithRevalidation(contextOf(bench), askOf(0), way)).rejects.toMatchObject({ status: 503 });
-    expect(await refreshWithRevalidation(contextOf(bench), askOf(0), way)).toMatchObject({ state: "issued" });
+    await expect(refreshWithRevalidation(contextOf(store), askOf(0), way)).rejects.toMatchObject({ status: 503 });
+    expect(await refreshWithRevalidation(contextOf(store), askOf(0), way)).toMatchObject({ state: "issued" });
     expect(confirm.mock.calls.map(([, { refresh }]) => refresh)).toEqual(["first", "second"]);
   });
 });
 
 it("a refresh keeps what the provider gave where the object is overloaded for a moment", async () => {
-  await onBench(tables, async (bench) => {
-    await due(bench);
-    const context = contextOf(bench);
+  await withStore(tables, async (store) => {
+    await due(store);
+    const context = contextOf(store);
     const stub = context.tenantContext.stub();
     let count = 0;
     const overloaded = (...called: Parameters<typeof stub.call>) =>
@@ -169,21 +169,21 @@ it("a refresh keeps what the provider gave where the object is overloaded for a 
 });
 
 it("an unreachable provider ends no refresh, and the next one need not wait", async () => {
-  await onBench(tables, async (bench) => {
-    await due(bench);
+  await withStore(tables, async (store) => {
+    await due(store);
     const lost = {
       revalidate: () => Promise.reject(new Error("Network connection lost.")),
     } as unknown as IdentityProviderClient;
-    const failed = refreshWithRevalidation(contextOf(bench), askOf(0), lost);
+    const failed = refreshWithRevalidation(contextOf(store), askOf(0), lost);
     await expect(failed).rejects.toMatchObject({ error: "temporarily_unavailable", status: 503 });
     const { way } = saying({ state: "confirmed" });
-    expect(await refreshWithRevalidation(contextOf(bench), askOf(0), way)).toMatchObject({ state: "issued" });
+    expect(await refreshWithRevalidation(contextOf(store), askOf(0), way)).toMatchObject({ state: "issued" });
   });
 });
 
 it("a slow provider loses no login: the client gets an error to try again, and then its tokens", async () => {
-  await onBench(tables, async (bench) => {
-    await due(bench);
+  await withStore(tables, async (store) => {
+    await due(store);
     vi.useFakeTimers({ toFake: ["Date"] });
     const waiting = vi
       .spyOn(scheduler, "wait")
@@ -194,7 +194,7 @@ it("a slow provider loses no login: the client gets an error to try again, and t
     });
     const slow = Promise.withResolvers<Revalidation>();
     const waited: Promise<unknown>[] = [];
-    const context = { ...contextOf(bench), waitUntil: (work: Promise<unknown>) => void waited.push(work) };
+    const context = { ...contextOf(store), waitUntil: (work: Promise<unknown>) => void waited.push(work) };
     const failed = refreshWithRevalidation(context, askOf(0), {
       revalidate: () => slow.promise,
     } as unknown as IdentityProviderClient);
@@ -211,9 +211,9 @@ it("a slow provider loses no login: the client gets an error to try again, and t
 });
 
 it("a refresh keeps what the provider gave where the object is moved, and the client goes away", async () => {
-  await onBench(tables, async (bench) => {
-    await due(bench);
-    const context = contextOf(bench);
+  await withStore(tables, async (store) => {
+    await due(store);
+    const context = contextOf(store);
     const stub = context.tenantContext.stub();
     let count = 0;
     const moving = async (...called: Parameters<typeof stub.call>) => {

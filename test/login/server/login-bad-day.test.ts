@@ -6,7 +6,7 @@ import { loginStore, type LoginMethods } from "../../../src/login/server/login-s
 import { policyStore } from "../../../src/tenants/object/policy-store.ts";
 import type { Store } from "../../../src/tenants/object/store.ts";
 import type { TenantHost } from "../../../src/tenants/object/tenant-host.ts";
-import { onBench, type Bench } from "../../support/workerd/tenant.ts";
+import { withStore, type OpenedStore } from "../../support/workerd/tenant.ts";
 
 const ISSUER = "https://login.example.com";
 const HOUR = 3_600_000;
@@ -21,9 +21,9 @@ const tables: Store<LoginMethods, TenantHost> = {
   },
 };
 
-const onLogin = (work: (bench: Bench<LoginMethods>) => void | Promise<void>) => onBench(tables, work);
+const onLogin = (work: (store: OpenedStore<LoginMethods>) => void | Promise<void>) => withStore(tables, work);
 
-function grantOf({ clock }: Bench<LoginMethods>, id = "g1", subject = "alice") {
+function grantOf({ clock }: OpenedStore<LoginMethods>, id = "g1", subject = "alice") {
   return {
     id,
     client: { id: "c1", name: "Client", digest: "d1" },
@@ -59,13 +59,13 @@ const refreshAsk = (at: number) => ({
   maxConfirmedAgeMs: null,
 });
 
-function given(bench: Bench<LoginMethods>, id = "g1", subject = "alice"): void {
-  expect(bench.methods.addGrant(grantOf(bench, id, subject), codeOf(id))).toBe("added");
-  expect(bench.methods.redeem(redeemAsk(id))).toMatchObject({ state: "issued" });
+function given(store: OpenedStore<LoginMethods>, id = "g1", subject = "alice"): void {
+  expect(store.methods.addGrant(grantOf(store, id, subject), codeOf(id))).toBe("added");
+  expect(store.methods.redeem(redeemAsk(id))).toMatchObject({ state: "issued" });
 }
 
 /** So many grants `h0`, `h1` and so on, ten of each person, each with its tokens, as people made them who came one by one. */
-function fill({ sql, clock }: Bench<LoginMethods>, many: number): void {
+function fill({ sql, clock }: OpenedStore<LoginMethods>, many: number): void {
   const names = `WITH RECURSIVE n(at) AS (SELECT 0 UNION ALL SELECT at + 1 FROM n WHERE at + 1 < ${many})`;
   const expires = clock.now + DAY;
   const columns = `id, client, client_name, client_digest, principal, person, tenant_issuer, resource, narrowing, created, used_at,
@@ -92,9 +92,9 @@ function fill({ sql, clock }: Bench<LoginMethods>, many: number): void {
 
 describe("a client that asks again because the answer was lost", () => {
   it("gets the tokens of its redeemed code, and no other client does", async () => {
-    await onLogin((bench) => {
-      const { methods } = bench;
-      methods.addGrant(grantOf(bench), codeOf());
+    await onLogin((store) => {
+      const { methods } = store;
+      methods.addGrant(grantOf(store), codeOf());
       const first = methods.redeem(redeemAsk());
       expect(first).toMatchObject({ state: "issued" });
       const again = methods.redeem(redeemAsk());
@@ -106,9 +106,9 @@ describe("a client that asks again because the answer was lost", () => {
   });
 
   it("has one grant", async () => {
-    await onLogin((bench) => {
-      const { methods } = bench;
-      for (let at = 0; at < 2; at += 1) expect(methods.addGrant(grantOf(bench), codeOf())).toBe("added");
+    await onLogin((store) => {
+      const { methods } = store;
+      for (let at = 0; at < 2; at += 1) expect(methods.addGrant(grantOf(store), codeOf())).toBe("added");
       expect(methods.grants("", 10)).toHaveLength(1);
       expect(methods.redeem(redeemAsk())).toMatchObject({ state: "issued" });
     });
@@ -117,39 +117,39 @@ describe("a client that asks again because the answer was lost", () => {
 
 describe("a clock that was ahead by hours and is right again", () => {
   it("does not make a refresh wait for a request to the provider that has ended", async () => {
-    await onLogin((bench) => {
-      given(bench);
-      bench.clock.now += 5 * HOUR;
-      expect(bench.methods.claimProvider("g1").state).toBe("claimed");
-      bench.clock.now -= 5 * HOUR;
-      expect(bench.methods.claimProvider("g1").state).toBe("claimed");
-      expect(bench.methods.claimProvider("g1").state).toBe("busy");
+    await onLogin((store) => {
+      given(store);
+      store.clock.now += 5 * HOUR;
+      expect(store.methods.claimProvider("g1").state).toBe("claimed");
+      store.clock.now -= 5 * HOUR;
+      expect(store.methods.claimProvider("g1").state).toBe("claimed");
+      expect(store.methods.claimProvider("g1").state).toBe("busy");
     });
   });
 
   it("says how long a token is good by the clock that ends it", async () => {
-    await onLogin((bench) => {
-      bench.methods.addGrant(grantOf(bench), codeOf());
-      expect(bench.methods.redeem(redeemAsk())).toMatchObject({ expiresInMs: HOUR });
-      bench.clock.now += 60_000;
-      expect(bench.methods.refresh(refreshAsk(0))).toMatchObject({ expiresInMs: HOUR });
-      bench.clock.now += 20_000;
-      expect(bench.methods.refresh(refreshAsk(0))).toMatchObject({ expiresInMs: HOUR - 20_000 });
+    await onLogin((store) => {
+      store.methods.addGrant(grantOf(store), codeOf());
+      expect(store.methods.redeem(redeemAsk())).toMatchObject({ expiresInMs: HOUR });
+      store.clock.now += 60_000;
+      expect(store.methods.refresh(refreshAsk(0))).toMatchObject({ expiresInMs: HOUR });
+      store.clock.now += 20_000;
+      expect(store.methods.refresh(refreshAsk(0))).toMatchObject({ expiresInMs: HOUR - 20_000 });
     });
   });
 
   it("does not repeat the answer of a refresh for hours", async () => {
-    await onLogin((bench) => {
-      given(bench);
-      bench.clock.now += 5 * HOUR;
-      expect(bench.methods.refresh(refreshAsk(0))).toMatchObject({ state: "issued" });
-      bench.clock.now -= 4 * HOUR;
-      expect(bench.methods.refresh(refreshAsk(0))).toMatchObject({ error: "invalid_grant" });
+    await onLogin((store) => {
+      given(store);
+      store.clock.now += 5 * HOUR;
+      expect(store.methods.refresh(refreshAsk(0))).toMatchObject({ state: "issued" });
+      store.clock.now -= 4 * HOUR;
+      expect(store.methods.refresh(refreshAsk(0))).toMatchObject({ error: "invalid_grant" });
     });
   });
 
   it("does not keep an issuer from being read", async () => {
-    await onBench(issuerStore, ({ methods, clock }) => {
+    await withStore(issuerStore, ({ methods, clock }) => {
       const ask = () => ({ issuer: ISSUER, section: "issuer:1", issuers: [ISSUER], since: clock.now });
       const isRead = () => methods.claim(ask()).claimed;
       clock.now += 5 * HOUR;
@@ -166,14 +166,14 @@ describe("a clock that was ahead by hours and is right again", () => {
 
 describe("where there are many rows", () => {
   it("few are read or written for one request", async () => {
-    await onLogin((bench) => {
-      const { methods, rowsFor, writtenFor } = bench;
+    await onLogin((store) => {
+      const { methods, rowsFor, writtenFor } = store;
       // The first one has them counted.
-      given(bench, "first", "somebody");
-      fill(bench, MANY);
-      const once = grantOf(bench, "once");
+      given(store, "first", "somebody");
+      fill(store, MANY);
+      const once = grantOf(store, "once");
       const steps: readonly (readonly [string, () => unknown])[] = [
-        ["a grant", () => methods.addGrant(grantOf(bench), codeOf())],
+        ["a grant", () => methods.addGrant(grantOf(store), codeOf())],
         ["a code", () => methods.redeem(redeemAsk())],
         ["a refresh", () => methods.refresh(refreshAsk(0))],
         ["a page of grants", () => methods.grants("h1", 50)],
@@ -194,9 +194,9 @@ describe("where there are many rows", () => {
   });
 
   it("a refresh writes as few after hundreds of refreshes as at first", async () => {
-    await onLogin((bench) => {
-      const { methods, writtenFor, clock } = bench;
-      given(bench);
+    await onLogin((store) => {
+      const { methods, writtenFor, clock } = store;
+      given(store);
       const refreshed = (at: number) => writtenFor(() => methods.refresh(refreshAsk(at)));
       refreshed(0);
       for (let at = 1; at < 150; at += 1) {
@@ -209,9 +209,9 @@ describe("where there are many rows", () => {
   });
 
   it("those that ended are deleted some at a time, until none is left", async () => {
-    await onLogin(async (bench) => {
-      const { clock, open, sql } = bench;
-      fill(bench, 950);
+    await onLogin(async (store) => {
+      const { clock, open, sql } = store;
+      fill(store, 950);
       clock.now += 2 * DAY;
       const left = () => sql.exec<{ count: number }>("SELECT count(*) AS count FROM login_grants").one().count;
       const after = [left()];

@@ -6,12 +6,12 @@ import { createWorker } from "../../../src/tenantry.ts";
 import type { PolicyMethods } from "../../../src/tenants/object/policy-rpc.ts";
 import { policyStore } from "../../../src/tenants/object/policy-store.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
-import { onBench, type Bench, type BenchTables } from "../../support/workerd/tenant.ts";
+import { withStore, type OpenedStore, type StoreTables } from "../../support/workerd/tenant.ts";
 
 type Both = LoginMethods & Omit<PolicyMethods, keyof LoginMethods>;
 
 /** As in a tenant's object: one host for both. */
-const both: BenchTables<Both> = {
+const both: StoreTables<Both> = {
   name: "login",
   migrations: loginStore.migrations,
   open: (host) => {
@@ -32,14 +32,14 @@ const OIDC: TenantDocument = {
   scopes: { read: { tools: ["read"] }, write: { tools: ["*"] } },
 };
 
-function onLogin(work: (bench: Bench<Both>) => void | Promise<void>, document = OIDC): Promise<void> {
-  return onBench(both, async (bench) => {
-    bench.methods.create({ own: document, effective: document, actor: ANN, action: "create" });
-    await work(bench);
+function onLogin(work: (store: OpenedStore<Both>) => void | Promise<void>, document = OIDC): Promise<void> {
+  return withStore(both, async (store) => {
+    store.methods.create({ own: document, effective: document, actor: ANN, action: "create" });
+    await work(store);
   });
 }
 
-function grantOf({ clock }: Pick<Bench<Both>, "clock">, about: Partial<NewGrant> = {}): NewGrant {
+function grantOf({ clock }: Pick<OpenedStore<Both>, "clock">, about: Partial<NewGrant> = {}): NewGrant {
   const { id = "g1", principal = `oauth ${ISSUER} alice` } = about;
   const claims = { department: "sales", salary: 1 };
   return {
@@ -85,29 +85,29 @@ function refreshAsk(number: number, about: Partial<TokenRefreshRequest> = {}): T
   return { ...by, oldHash: `refresh ${number}`, ...next, ...about };
 }
 
-function bearerIn({ methods }: Pick<Bench<Both>, "methods">, keyHash = "access 0") {
+function bearerIn({ methods }: Pick<OpenedStore<Both>, "methods">, keyHash = "access 0") {
   const answer = methods.lease({ version: null, maxStalenessMs: 5000, inCode: false, keyHash });
   return answer.state === "granted" ? answer.key : answer.state;
 }
 
 /** Redeemed, with its first tokens. */
-function given(bench: Bench<Both>, about: Partial<NewGrant> = {}): void {
-  expect(bench.methods.addGrant(grantOf(bench, about), codeOf())).toBe("added");
-  expect(bench.methods.redeem(redeemAsk())).toMatchObject({ state: "issued" });
+function given(store: OpenedStore<Both>, about: Partial<NewGrant> = {}): void {
+  expect(store.methods.addGrant(grantOf(store, about), codeOf())).toBe("added");
+  expect(store.methods.redeem(redeemAsk())).toMatchObject({ state: "issued" });
 }
 
 const REFUSED = { state: "refused", error: "invalid_grant" };
-const countOf = ({ sql }: Bench<Both>, table: string) =>
+const countOf = ({ sql }: OpenedStore<Both>, table: string) =>
   sql.exec<{ count: number }>(`SELECT count(*) AS count FROM ${table}`).one().count;
 
 describe("a code", () => {
   it("is redeemed once, and a second time ends what came of it", async () => {
-    await onLogin((bench) => {
-      given(bench);
-      expect(bearerIn(bench)).toMatchObject({ id: "g1" });
-      expect(bench.methods.redeem(redeemAsk({ access: "a", refresh: "b" }))).toMatchObject(REFUSED);
-      expect([bearerIn(bench), bench.methods.grants("", 10)]).toEqual([null, []]);
-      expect(bench.methods.refresh(refreshAsk(0))).toMatchObject(REFUSED);
+    await onLogin((store) => {
+      given(store);
+      expect(bearerIn(store)).toMatchObject({ id: "g1" });
+      expect(store.methods.redeem(redeemAsk({ access: "a", refresh: "b" }))).toMatchObject(REFUSED);
+      expect([bearerIn(store), store.methods.grants("", 10)]).toEqual([null, []]);
+      expect(store.methods.refresh(refreshAsk(0))).toMatchObject(REFUSED);
     });
   });
 
@@ -122,34 +122,34 @@ describe("a code", () => {
   ];
 
   it.each(wrong)("is not redeemed with %s, and is good after that", async (_what, about, refused) => {
-    await onLogin((bench) => {
-      bench.methods.addGrant(grantOf(bench), codeOf());
-      expect(bench.methods.redeem(redeemAsk(about))).toMatchObject(refused);
-      expect(countOf(bench, "login_access_tokens")).toBe(0);
-      expect(bench.methods.redeem(redeemAsk({ redirect: null, resource: RESOURCE }))).toMatchObject({
+    await onLogin((store) => {
+      store.methods.addGrant(grantOf(store), codeOf());
+      expect(store.methods.redeem(redeemAsk(about))).toMatchObject(refused);
+      expect(countOf(store, "login_access_tokens")).toBe(0);
+      expect(store.methods.redeem(redeemAsk({ redirect: null, resource: RESOURCE }))).toMatchObject({
         state: "issued",
       });
     });
   });
 
   it("is good for a minute, and its grant ends with it", async () => {
-    await onLogin(async (bench) => {
-      bench.methods.addGrant(grantOf(bench), codeOf());
-      bench.clock.now += MINUTE;
-      expect(bench.methods.redeem(redeemAsk())).toMatchObject(REFUSED);
-      expect(bench.methods.grants("", 10)).toEqual([]);
-      await bench.open.alarm?.(bench.clock.now);
-      expect(countOf(bench, "login_grants")).toBe(0);
+    await onLogin(async (store) => {
+      store.methods.addGrant(grantOf(store), codeOf());
+      store.clock.now += MINUTE;
+      expect(store.methods.redeem(redeemAsk())).toMatchObject(REFUSED);
+      expect(store.methods.grants("", 10)).toEqual([]);
+      await store.open.alarm?.(store.clock.now);
+      expect(countOf(store, "login_grants")).toBe(0);
     });
   });
 });
 
 describe("an access token", () => {
   it("lets the person in with what the document shows of them, at one endpoint", async () => {
-    await onLogin((bench) => {
-      given(bench, { narrowing: { deny: ["drop"] } });
-      const expires = bench.clock.now + HOUR;
-      expect(bearerIn(bench)).toEqual({
+    await onLogin((store) => {
+      given(store, { narrowing: { deny: ["drop"] } });
+      const expires = store.clock.now + HOUR;
+      expect(bearerIn(store)).toEqual({
         id: "g1",
         name: "Client",
         scopes: null,
@@ -170,25 +170,25 @@ describe("an access token", () => {
           expires,
         },
       });
-      for (const hash of ["", "access", "refresh 0", "code of g1"]) expect(bearerIn(bench, hash)).toBeNull();
+      for (const hash of ["", "access", "refresh 0", "code of g1"]) expect(bearerIn(store, hash)).toBeNull();
     });
   });
 
   it("is refused once no Worker has login()", async () => {
-    await onLogin((bench) => {
-      given(bench);
+    await onLogin((store) => {
+      given(store);
       createWorker({ tenants: {} });
-      expect(bearerIn(bench)).toBeNull();
+      expect(bearerIn(store)).toBeNull();
     });
   });
 
   it("ends by itself, at the latest when the person has to sign in again", async () => {
-    await onLogin((bench) => {
-      given(bench, { expires: bench.clock.now + MINUTE });
-      bench.clock.now += MINUTE - 1;
-      expect(bearerIn(bench)).not.toBeNull();
-      bench.clock.now += 1;
-      expect(bearerIn(bench)).toBeNull();
+    await onLogin((store) => {
+      given(store, { expires: store.clock.now + MINUTE });
+      store.clock.now += MINUTE - 1;
+      expect(bearerIn(store)).not.toBeNull();
+      store.clock.now += 1;
+      expect(bearerIn(store)).toBeNull();
     });
   });
 
@@ -200,8 +200,8 @@ describe("an access token", () => {
   ];
 
   it.each(others)("is worth nothing where the tenant %s since", async (_what, document) => {
-    await onLogin((bench) => {
-      given(bench);
+    await onLogin((store) => {
+      given(store);
       const write = {
         own: document,
         effective: document,
@@ -210,8 +210,8 @@ describe("an access token", () => {
         actor: ANN,
         action: "write",
       };
-      bench.methods.write(write);
-      expect(bearerIn(bench)).toBeNull();
+      store.methods.write(write);
+      expect(bearerIn(store)).toBeNull();
     });
   });
 
@@ -220,9 +220,9 @@ describe("an access token", () => {
     const document = { ...OIDC, auth: { login: { ...OIDC.auth?.login, via: "oidc" as const, scopes } } };
     const seen = async (consented: readonly string[] | null) => {
       let found: unknown;
-      await onLogin((bench) => {
-        given(bench, { scopes: consented });
-        const bearer = bearerIn(bench);
+      await onLogin((store) => {
+        given(store, { scopes: consented });
+        const bearer = bearerIn(store);
         found = typeof bearer === "object" ? bearer?.person?.scopes : bearer;
       }, document);
       return found;
@@ -241,98 +241,98 @@ describe("a grant of a pasted key", () => {
   const person = { issuer: "key", subject: "k1", claims: {} };
 
   it("has the rights of the key, and ends with it", async () => {
-    await onLogin((bench) => {
-      const ends = { expires: bench.clock.now + MINUTE };
-      bench.methods.addKey({ ...key, ...ends }, ANN);
-      bench.methods.addGrant(grantOf(bench, { person, principal: "key k1", keyHash: key.hash }), codeOf());
-      expect(bench.methods.redeem(redeemAsk({ identityIssuer: "key" }))).toMatchObject({ state: "issued" });
-      expect(bearerIn(bench)).toMatchObject({ ...ends, person: { id: "key k1", scopes: ["read"] } });
-      bench.methods.revokeKey("k1", ANN);
-      expect(bearerIn(bench)).toBeNull();
-      expect(bench.methods.refresh(refreshAsk(0, { identityIssuer: "key" }))).toMatchObject(REFUSED);
+    await onLogin((store) => {
+      const ends = { expires: store.clock.now + MINUTE };
+      store.methods.addKey({ ...key, ...ends }, ANN);
+      store.methods.addGrant(grantOf(store, { person, principal: "key k1", keyHash: key.hash }), codeOf());
+      expect(store.methods.redeem(redeemAsk({ identityIssuer: "key" }))).toMatchObject({ state: "issued" });
+      expect(bearerIn(store)).toMatchObject({ ...ends, person: { id: "key k1", scopes: ["read"] } });
+      store.methods.revokeKey("k1", ANN);
+      expect(bearerIn(store)).toBeNull();
+      expect(store.methods.refresh(refreshAsk(0, { identityIssuer: "key" }))).toMatchObject(REFUSED);
     }, KEYED);
   });
 });
 
 describe("a refresh token", () => {
   it("is taken by the first, and all who bring it within 30 s have the first one's answer", async () => {
-    await onLogin((bench) => {
-      given(bench);
+    await onLogin((store) => {
+      given(store);
       const answers = Array.from({ length: 50 }, (_none, at) => {
         const own = { sealedTokens: `answer of ${at}`, access: `access of ${at}`, refresh: `refresh of ${at}` };
-        return bench.methods.refresh(refreshAsk(0, own));
+        return store.methods.refresh(refreshAsk(0, own));
       });
       expect(answers).toEqual(
         answers.map(() => expect.objectContaining({ state: "issued", sealedTokens: "answer of 0" })),
       );
-      bench.clock.now += 30_000;
-      expect(bench.methods.refresh(refreshAsk(0))).toMatchObject({ state: "issued", sealedTokens: "answer of 0" });
-      expect([countOf(bench, "login_access_tokens"), countOf(bench, "login_refresh_tokens")]).toEqual([2, 2]);
-      expect(bearerIn(bench, "access of 0")).toMatchObject({ id: "g1" });
+      store.clock.now += 30_000;
+      expect(store.methods.refresh(refreshAsk(0))).toMatchObject({ state: "issued", sealedTokens: "answer of 0" });
+      expect([countOf(store, "login_access_tokens"), countOf(store, "login_refresh_tokens")]).toEqual([2, 2]);
+      expect(bearerIn(store, "access of 0")).toMatchObject({ id: "g1" });
     });
   });
 
   it("ends all that came of it when it is brought later", async () => {
-    await onLogin((bench) => {
-      given(bench);
-      bench.methods.refresh(refreshAsk(0));
-      bench.clock.now += 30_001;
-      expect(bench.methods.refresh(refreshAsk(0))).toMatchObject(REFUSED);
-      expect(bench.methods.refresh(refreshAsk(1))).toMatchObject(REFUSED);
-      expect([bearerIn(bench), bearerIn(bench, "access 1")]).toEqual([null, null]);
+    await onLogin((store) => {
+      given(store);
+      store.methods.refresh(refreshAsk(0));
+      store.clock.now += 30_001;
+      expect(store.methods.refresh(refreshAsk(0))).toMatchObject(REFUSED);
+      expect(store.methods.refresh(refreshAsk(1))).toMatchObject(REFUSED);
+      expect([bearerIn(store), bearerIn(store, "access 1")]).toEqual([null, null]);
     });
   });
 
   it("of another client, of changed metadata or for another endpoint is refused, and is good after that", async () => {
-    await onLogin((bench) => {
-      given(bench);
-      expect(bench.methods.refresh(refreshAsk(0, { client: "c2" }))).toMatchObject(REFUSED);
-      expect(bench.methods.refresh(refreshAsk(0, { digest: "d2" }))).toMatchObject(REFUSED);
-      expect(bench.methods.refresh(refreshAsk(0, { resource: "https://x/" }))).toMatchObject({
+    await onLogin((store) => {
+      given(store);
+      expect(store.methods.refresh(refreshAsk(0, { client: "c2" }))).toMatchObject(REFUSED);
+      expect(store.methods.refresh(refreshAsk(0, { digest: "d2" }))).toMatchObject(REFUSED);
+      expect(store.methods.refresh(refreshAsk(0, { resource: "https://x/" }))).toMatchObject({
         error: "invalid_target",
       });
-      expect(bench.methods.refresh(refreshAsk(0))).toMatchObject({ state: "issued" });
+      expect(store.methods.refresh(refreshAsk(0))).toMatchObject({ state: "issued" });
     });
   });
 
   it("leaves the older access token until it ends, of which there are 16 at most", async () => {
-    await onLogin((bench) => {
-      given(bench);
+    await onLogin((store) => {
+      given(store);
       for (let at = 0; at < 15; at += 1)
-        expect(bench.methods.refresh(refreshAsk(at))).toMatchObject({ state: "issued" });
-      expect(bearerIn(bench)).toMatchObject({ id: "g1" });
-      const until = bench.clock.now + HOUR;
-      expect(bench.methods.refresh(refreshAsk(15))).toEqual({ state: "wait", until });
-      bench.clock.now = until;
-      expect(bench.methods.refresh(refreshAsk(15))).toMatchObject({ state: "issued" });
+        expect(store.methods.refresh(refreshAsk(at))).toMatchObject({ state: "issued" });
+      expect(bearerIn(store)).toMatchObject({ id: "g1" });
+      const until = store.clock.now + HOUR;
+      expect(store.methods.refresh(refreshAsk(15))).toEqual({ state: "wait", until });
+      store.clock.now = until;
+      expect(store.methods.refresh(refreshAsk(15))).toMatchObject({ state: "issued" });
     });
   });
 
   it("keeps 200 that were used, to know theft by", async () => {
-    await onLogin((bench) => {
-      given(bench);
+    await onLogin((store) => {
+      given(store);
       for (let at = 0; at < 220; at += 1) {
-        bench.clock.now += 5 * MINUTE;
-        expect(bench.methods.refresh(refreshAsk(at))).toMatchObject({ state: "issued" });
+        store.clock.now += 5 * MINUTE;
+        expect(store.methods.refresh(refreshAsk(at))).toMatchObject({ state: "issued" });
       }
-      expect([countOf(bench, "login_refresh_tokens"), countOf(bench, "login_access_tokens")]).toEqual([201, 12]);
+      expect([countOf(store, "login_refresh_tokens"), countOf(store, "login_access_tokens")]).toEqual([201, 12]);
     });
   });
 
   it("waits for a due revalidation at the provider, which runs once", async () => {
-    await onLogin((bench) => {
-      given(bench, { provider: "sealed" });
+    await onLogin((store) => {
+      given(store, { provider: "sealed" });
       const asking = refreshAsk(0, { maxConfirmedAgeMs: HOUR });
-      bench.clock.now += HOUR + 1;
-      expect(bench.methods.refresh(asking)).toEqual({ state: "confirm", grant: "g1" });
-      expect(bench.methods.claimProvider("g1")).toMatchObject({ state: "claimed", provider: "sealed" });
-      expect(bench.methods.claimProvider("g1")).toEqual({ state: "busy" });
-      expect(bench.methods.saveProvider("g1", { provider: "newer", revalidation: true })).toBe(true);
-      expect(bench.methods.refresh(asking)).toMatchObject({ state: "issued" });
-      expect(bench.methods.claimProvider("g1")).toMatchObject({ state: "claimed", provider: "newer" });
-      bench.clock.now += 60_000;
-      expect(bench.methods.claimProvider("g1")).toMatchObject({ state: "claimed" });
-      expect([bench.methods.claimProvider("g2"), bench.methods.saveProvider("g2", {})]).toEqual([
+      store.clock.now += HOUR + 1;
+      expect(store.methods.refresh(asking)).toEqual({ state: "confirm", grant: "g1" });
+      expect(store.methods.claimProvider("g1")).toMatchObject({ state: "claimed", provider: "sealed" });
+      expect(store.methods.claimProvider("g1")).toEqual({ state: "busy" });
+      expect(store.methods.saveProvider("g1", { provider: "newer", revalidation: true })).toBe(true);
+      expect(store.methods.refresh(asking)).toMatchObject({ state: "issued" });
+      expect(store.methods.claimProvider("g1")).toMatchObject({ state: "claimed", provider: "newer" });
+      store.clock.now += 60_000;
+      expect(store.methods.claimProvider("g1")).toMatchObject({ state: "claimed" });
+      expect([store.methods.claimProvider("g2"), store.methods.saveProvider("g2", {})]).toEqual([
         { state: "absent" },
         false,
       ]);
@@ -342,40 +342,40 @@ describe("a refresh token", () => {
 
 describe("a grant", () => {
   it("is ended by either of its tokens, by its client alone", async () => {
-    await onLogin((bench) => {
-      given(bench);
-      expect(bench.methods.revoke("access 0", "c2")).toMatchObject({ state: "absent" });
-      bearerIn(bench);
-      expect(bench.methods.revoke("refresh 0", "c1")).toMatchObject({ state: "written", leftMs: 5100 });
-      expect(bearerIn(bench)).toBeNull();
-      expect(bench.methods.revoke("access 0", "c1")).toMatchObject({ state: "absent", leftMs: 5100 });
+    await onLogin((store) => {
+      given(store);
+      expect(store.methods.revoke("access 0", "c2")).toMatchObject({ state: "absent" });
+      bearerIn(store);
+      expect(store.methods.revoke("refresh 0", "c1")).toMatchObject({ state: "written", leftMs: 5100 });
+      expect(bearerIn(store)).toBeNull();
+      expect(store.methods.revoke("access 0", "c1")).toMatchObject({ state: "absent", leftMs: 5100 });
     });
   });
 
   it("is ended by its person alone", async () => {
-    await onLogin((bench) => {
-      given(bench);
-      expect(bench.methods.endGrant("g1", ANN, "oauth x bob")).toMatchObject({ state: "absent" });
-      expect(bench.methods.grantsOf(`oauth ${ISSUER} alice`)).toMatchObject([{ id: "g1", client: { name: "Client" } }]);
-      expect(bench.methods.endGrant("g1", ANN, `oauth ${ISSUER} alice`)).toMatchObject({ state: "written" });
-      expect(bench.methods.grantsOf(`oauth ${ISSUER} alice`)).toEqual([]);
+    await onLogin((store) => {
+      given(store);
+      expect(store.methods.endGrant("g1", ANN, "oauth x bob")).toMatchObject({ state: "absent" });
+      expect(store.methods.grantsOf(`oauth ${ISSUER} alice`)).toMatchObject([{ id: "g1", client: { name: "Client" } }]);
+      expect(store.methods.endGrant("g1", ANN, `oauth ${ISSUER} alice`)).toMatchObject({ state: "written" });
+      expect(store.methods.grantsOf(`oauth ${ISSUER} alice`)).toEqual([]);
     });
   });
 
   it("ends with its client or its person, and each end stands in the audit log", async () => {
-    await onLogin((bench) => {
+    await onLogin((store) => {
       for (const [id, subject, client] of [
         ["g1", "alice", "c1"],
         ["g2", "bob", "c1"],
         ["g3", "bob", "c2"],
       ] as const) {
         const about = { id, principal: `oauth ${ISSUER} ${subject}`, client: { id: client, name: "", digest: "" } };
-        bench.methods.addGrant(grantOf(bench, about), codeOf(id));
+        store.methods.addGrant(grantOf(store, about), codeOf(id));
       }
-      expect(bench.methods.endPrincipal(`oauth ${ISSUER} alice`, ANN)).toMatchObject({ state: "written" });
-      expect(bench.methods.endClient("c1", ANN)).toMatchObject({ state: "written" });
-      expect(bench.methods.grants("", 10).map(({ id }) => id)).toEqual(["g3"]);
-      const entries = bench.methods.audit({ before: null, limit: 10 }).filter(({ action }) => action === "grant.end");
+      expect(store.methods.endPrincipal(`oauth ${ISSUER} alice`, ANN)).toMatchObject({ state: "written" });
+      expect(store.methods.endClient("c1", ANN)).toMatchObject({ state: "written" });
+      expect(store.methods.grants("", 10).map(({ id }) => id)).toEqual(["g3"]);
+      const entries = store.methods.audit({ before: null, limit: 10 }).filter(({ action }) => action === "grant.end");
       expect(entries.map(({ target, actor }) => [target, actor])).toEqual([
         ["grant g2", "ann"],
         ["grant g1", "ann"],
@@ -384,24 +384,24 @@ describe("a grant", () => {
   });
 
   it("makes the one that its person used longest ago end, beyond 50 of them", async () => {
-    await onLogin((bench) => {
+    await onLogin((store) => {
       for (let at = 0; at < 51; at += 1) {
-        bench.clock.now += 1;
-        bench.methods.addGrant(grantOf(bench, { id: `g${at}` }), codeOf(`g${at}`));
+        store.clock.now += 1;
+        store.methods.addGrant(grantOf(store, { id: `g${at}` }), codeOf(`g${at}`));
       }
-      const left = bench.methods.grantsOf(`oauth ${ISSUER} alice`).map(({ id }) => id);
+      const left = store.methods.grantsOf(`oauth ${ISSUER} alice`).map(({ id }) => id);
       expect([left.length, left.includes("g0"), left.includes("g50")]).toEqual([50, false, true]);
     });
   });
 
   it("leaves nothing behind once it has ended", async () => {
-    await onLogin(async (bench) => {
-      given(bench);
-      bench.methods.refresh(refreshAsk(0));
-      bench.clock.now += 7 * DAY;
-      expect(await bench.open.alarm?.(bench.clock.now)).toBeUndefined();
+    await onLogin(async (store) => {
+      given(store);
+      store.methods.refresh(refreshAsk(0));
+      store.clock.now += 7 * DAY;
+      expect(await store.open.alarm?.(store.clock.now)).toBeUndefined();
       for (const table of ["login_grants", "login_access_tokens", "login_refresh_tokens", "login_codes"]) {
-        expect([table, countOf(bench, table)]).toEqual([table, 0]);
+        expect([table, countOf(store, table)]).toEqual([table, 0]);
       }
     });
   });

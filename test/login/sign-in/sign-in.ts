@@ -17,7 +17,7 @@ import type { LoginDocument } from "../../../src/tenants/document/tenant-documen
 import { identityProvider, type IdentityProvider, type ProviderKind } from "../../support/identity-provider.ts";
 import { issuerStore } from "../../../src/login/issuers/issuer-store.ts";
 import { servedTenant } from "../../support/workerd/served-tenant.ts";
-import { onBench, type FreshTenant } from "../../support/workerd/tenant.ts";
+import { withStore, type FreshTenant } from "../../support/workerd/tenant.ts";
 import { upstreamAt } from "../../support/workerd/upstreams.ts";
 
 export const SECRET = "s3cret-of-the-client:+/";
@@ -81,7 +81,7 @@ function withIssuers(tenant: FreshTenant): TenantStub {
     call: (method, args, isIdempotent) => {
       const [tables, name] = method.split(".");
       return tables === issuerStore.name
-        ? onBench(issuerStore, ({ methods }) => Reflect.apply(methods[name as "claim"], methods, args), { tenant })
+        ? withStore(issuerStore, ({ methods }) => Reflect.apply(methods[name as "claim"], methods, args), { tenant })
         : tenant.stub.call(method, args, isIdempotent);
     },
   };

@@ -76,10 +76,10 @@ export async function ask(method: Method, path: string, asking: Asking = {}): Pr
   const text = new TextDecoder().decode(await response.arrayBuffer());
   const type = response.headers.get("content-type") ?? "";
   const body = /^application\/(?:problem\+)?json$/.test(type) ? (JSON.parse(text) as never) : (undefined as never);
-  // What is said here is for who asked, now; each test of the admin API holds it.
+  // Each test of the admin API checks this.
   if (response.headers.get("cache-control") !== "no-store") throw new Error(`${method} ${path} may be stored`);
-  if (!response.ok && response.status !== 304) hold(jsonSchemaOf(Problem), body);
-  else holdAgainst(routeOf(method, path), response.status, body);
+  if (!response.ok && response.status !== 304) checkSchema(jsonSchemaOf(Problem), body);
+  else checkAnswer(routeOf(method, path), response.status, body);
   return { status: response.status, headers: response.headers, text, body };
 }
 
@@ -92,17 +92,23 @@ function routeOf(method: Method, path: string): Route {
   return found;
 }
 
-function holdAgainst(route: Route, status: number, body: unknown): void {
+function checkAnswer(route: Route, status: number, body: unknown): void {
   const reply = route.replies.find((one) => one.status === status);
-  if (!reply) throw new Error(`${route.method} ${route.path} does not say that it answers ${status}`);
-  if (reply.schema && reply.mediaType === undefined) hold(jsonSchemaOf(reply.schema), body);
-  else if (!reply.mediaType && body !== undefined) throw new Error("a body that is not described");
+  if (!reply) throw new Error(`replies of ${route.method} ${route.path} in src/admin/endpoints lack ${status}`);
+  if (reply.schema && reply.mediaType === undefined) checkSchema(jsonSchemaOf(reply.schema), body);
+  else if (!reply.mediaType && body !== undefined)
+    throw new Error(
+      `${route.method} ${route.path} answers with a body, and its reply in src/admin/endpoints has no schema`,
+    );
 }
 
-/** By the validator of tools, which knows nothing of the contract. */
-function hold(schema: JsonObject, body: unknown): void {
+/** With the validator of tools, which does not share code with the contract. */
+function checkSchema(schema: JsonObject, body: unknown): void {
   const [violation] = compileJsonSchema(schema)(body);
-  if (violation) throw new Error(`not as described: ${violation.message} in ${JSON.stringify(body)}`);
+  if (violation)
+    throw new Error(
+      `the answer does not fit its schema in src/admin/endpoints: ${violation.message} in ${JSON.stringify(body)}`,
+    );
 }
 
 /** A change of all tenants, when it is in force in each. */

@@ -48,7 +48,7 @@ export function callOf(about: Partial<McpRequest> = {}): McpRequest {
 }
 
 export function requestScopeOf(
-  { id, meant, stub, content }: FreshTenant,
+  { id, uid: meant, stub, content }: FreshTenant,
   about: Partial<RequestScope> = {},
 ): RequestScope {
   const access: CatalogAccess = about.access ?? {

@@ -1,5 +1,5 @@
-// Fresh tenants for tests inside the Worker: a real object with its real SQLite, and where a test needs to rule the
-// clock, a domain's tables opened on it by hand.
+// Fresh tenants for tests inside the Worker: a real object with its real SQLite. Where a test sets the clock, it opens a
+// store on that database itself.
 
 import { runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
@@ -24,7 +24,7 @@ export interface FreshTenant {
   readonly id: string;
   readonly object: DurableObjectStub<InstanceType<typeof TenantObject>>;
   readonly stub: TenantStub;
-  readonly meant: TenantUid;
+  readonly uid: TenantUid;
   readonly contentObject: DurableObjectStub<InstanceType<typeof ContentObject>>;
   readonly content: TenantStub;
 }
@@ -42,17 +42,17 @@ export function freshAddress(): string {
 
 export function tenantOf(id: string): FreshTenant {
   const objects = { object: exports.TenantObject.getByName(id), contentObject: exports.ContentObject.getByName(id) };
-  return { id, meant: ANY_UID, ...objects, stub: anyTenant(id), content: contentOfAny(id) };
+  return { id, uid: ANY_UID, ...objects, stub: anyTenant(id), content: contentOfAny(id) };
 }
 
 /** The same, looked at from the object that keeps its content. */
 export function contentSideOf(tenant: FreshTenant): FreshTenant {
   const object = tenant.contentObject as unknown as FreshTenant["object"];
-  return { ...tenant, object, stub: tenant.content, meant: MADE_BEFORE };
+  return { ...tenant, object, stub: tenant.content, uid: NO_UID };
 }
 
-export function contentStub(id: string, incarnation: TenantUid): TenantStub {
-  return contentStubOf(env, { id, placement: DEFAULT_PLACEMENT, uid: incarnation });
+export function contentStub(id: string, uid: TenantUid): TenantStub {
+  return contentStubOf(env, { id, placement: DEFAULT_PLACEMENT, uid: uid });
 }
 
 /** Makes the tenant at its first call, unless the test did. */
@@ -62,7 +62,7 @@ function contentOfAny(id: string): TenantStub {
     call: async (...called) => {
       if (created === undefined) {
         const policy = createRpcClient(anyTenant(id), policyStore);
-        const birth = { created: MADE_BEFORE, own: {}, effective: {}, actor: { name: "test" }, action: "create" };
+        const birth = { created: NO_UID, own: {}, effective: {}, actor: { name: "test" }, action: "create" };
         await policy.create(birth);
         created = (await policy.tenantUid(false)) ?? "";
       }
@@ -76,12 +76,12 @@ export function anyTenant(id: string): TenantStub {
   return oneTenant(id, ANY_UID);
 }
 
-export function oneTenant(id: string, incarnation: TenantUid): TenantStub {
-  return createTenantStub(() => exports.TenantObject.getByName(id), incarnation);
+export function oneTenant(id: string, uid: TenantUid): TenantStub {
+  return createTenantStub(() => exports.TenantObject.getByName(id), uid);
 }
 
 /** Of most tenants of tests: what they keep elsewhere has their id alone in its name. */
-export const MADE_BEFORE: TenantUid = "";
+export const NO_UID: TenantUid = "";
 
 /** Open, and never ended. */
 export const NO_CLOSURE: StoreHost["deletion"] = {
@@ -94,7 +94,7 @@ export const NO_CLOSURE: StoreHost["deletion"] = {
 
 /** Runs inside the tenant's object, which has tables from then on: it makes them when it is asked for something. */
 export function inside<R>(
-  { object, meant }: FreshTenant,
+  { object, uid: meant }: FreshTenant,
   work: (state: DurableObjectState) => R | Promise<R>,
 ): Promise<R> {
   return runInDurableObject(object, async (instance, state) => {
@@ -107,7 +107,7 @@ export function inside<R>(
  * How a method of the object fails. Called from within, because the test pool reports an RPC that rejects as unhandled
  * even when it is handled: https://github.com/cloudflare/workers-sdk/issues/14736
  */
-export function failureOf({ object, meant }: FreshTenant, method: string, ...args: unknown[]): Promise<unknown> {
+export function failureOf({ object, uid: meant }: FreshTenant, method: string, ...args: unknown[]): Promise<unknown> {
   return runInDurableObject(object, async (instance) => {
     try {
       await callOn(instance, method, meant, ...args);
@@ -125,10 +125,10 @@ export function rowsOf(tenant: FreshTenant, query: string): Promise<Record<strin
 /** For tables whose changes nobody listens to. */
 export const NO_CHANGES: ChangeLog = { updated: () => {}, announced: () => {}, policy: () => {} };
 
-/** What of tables is needed to open them on a bench. */
-export type BenchTables<Methods> = Omit<Store<Methods, TenantHost>, "methods">;
+/** The part of a store that is needed to open it. */
+export type StoreTables<Methods> = Omit<Store<Methods, TenantHost>, "methods">;
 
-export interface Bench<Methods> {
+export interface OpenedStore<Methods> {
   readonly open: OpenStore<Methods>;
   readonly methods: Methods;
   readonly sql: SqlStorage;
@@ -138,18 +138,18 @@ export interface Bench<Methods> {
   readonly rowsFor: (work: () => unknown) => number;
   /** How many it writes. */
   readonly writtenFor: (work: () => unknown) => number;
-  /** What was asked of `wakeAt`. */
-  readonly wakes: number[];
+  /** The times given to `scheduleAlarm`. */
+  readonly alarms: number[];
   readonly clock: { now: number };
 }
 
 /**
- * A domain's tables on a fresh tenant's database, with the test's clock; `bodies` and `env` stand where these are bound, and
- * `isFull` says whether the database takes no more.
+ * Opens a store on the database of a fresh tenant, with the test's clock. `bodies` and `env` replace the bindings; while
+ * `isFull` returns true, the database accepts no writes.
  */
-export function onBench<Methods, R>(
-  tables: BenchTables<Methods>,
-  work: (bench: Bench<Methods>) => R | Promise<R>,
+export function withStore<Methods, R>(
+  tables: StoreTables<Methods>,
+  work: (store: OpenedStore<Methods>) => R | Promise<R>,
   about: {
     readonly tenant?: FreshTenant;
     readonly bodies?: Pick<KVNamespace, "delete">;
@@ -186,13 +186,13 @@ export function onBench<Methods, R>(
     migrate(storage.sql, [tables]);
     const open = tables.open(createTenantHost(host));
     const { rowsFor, writtenFor } = counter;
-    return work({ open, methods: open.methods, sql, statements, wakes, clock, rowsFor, writtenFor });
+    return work({ open, methods: open.methods, sql, statements, alarms: wakes, clock, rowsFor, writtenFor });
   });
 }
 
 type Cursor = SqlStorageCursor<Record<string, SqlStorageValue>>;
 
-interface RowCounter extends Pick<Bench<unknown>, "rowsFor" | "writtenFor"> {
+interface RowCounter extends Pick<OpenedStore<unknown>, "rowsFor" | "writtenFor"> {
   readonly add: (cursor: () => Cursor) => Cursor;
 }
 

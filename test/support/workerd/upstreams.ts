@@ -36,7 +36,7 @@ export function upstreamAt(answer: Answering): string {
 
 /** What an operator's requests about the upstreams of a tenant are made with. */
 export function upstreamContextOf(
-  { id, stub, meant }: FreshTenant,
+  { id, stub, uid: meant }: FreshTenant,
   document: TenantDocument,
   more: Partial<UpstreamContext> = {},
 ): UpstreamContext {

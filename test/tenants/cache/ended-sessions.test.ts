@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { EndedSessions } from "../../../src/tenants/cache/ended-sessions.ts";
 import { endedSince, endedSessionStore } from "../../../src/tenants/object/ended-session-store.ts";
-import { onBench } from "../../support/workerd/tenant.ts";
+import { withStore } from "../../support/workerd/tenant.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const MADE_BEFORE = NOW - 1000;
@@ -84,7 +84,7 @@ describe("the cached list", () => {
   });
 
   it("never takes a session as open that the tenant's object has ended, whatever lease it missed", async () => {
-    await onBench(endedSessionStore, ({ methods, sql, clock }) => {
+    await withStore(endedSessionStore, ({ methods, sql, clock }) => {
       const minted = clock.now;
       const sessions = new EndedSessions();
       for (let at = 0; at < 7000; at += 1) {

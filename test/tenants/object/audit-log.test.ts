@@ -9,7 +9,7 @@ import {
   recordAudit,
 } from "../../../src/tenants/object/audit-log.ts";
 import { policyStore } from "../../../src/tenants/object/policy-store.ts";
-import { onBench } from "../../support/workerd/tenant.ts";
+import { withStore } from "../../support/workerd/tenant.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 
@@ -21,7 +21,7 @@ const hostAt = (sql: SqlStorage, time: number, env: object = {}) => ({
 });
 
 function filled(entries: number, work: (sql: SqlStorage) => void): Promise<void> {
-  return onBench(policyStore, ({ sql }) => {
+  return withStore(policyStore, ({ sql }) => {
     for (let entry = 1; entry <= entries; entry += 1) {
       recordAudit(hostAt(sql, NOW + entry), { name: "ann" }, ["do", `thing ${entry}`], {
         before: null,
@@ -39,7 +39,7 @@ describe("an entry", () => {
     [undefined, undefined],
     [0, false],
   ])("keeps %j and %j as they were", async (before, after) => {
-    await onBench(policyStore, ({ sql }) => {
+    await withStore(policyStore, ({ sql }) => {
       recordAudit(hostAt(sql, NOW), { name: "O'Hara; --" }, ["do", "it"], { before, after });
       expect(auditPage(sql, null, 10)).toEqual([
         {
@@ -89,7 +89,7 @@ describe("a page", () => {
 
 describe("a page of large entries", () => {
   it.each([1_000_000, 400_000, 900_001])("is as much as can be sent at once: %i characters each", async (size) => {
-    await onBench(policyStore, ({ sql }) => {
+    await withStore(policyStore, ({ sql }) => {
       for (let write = 0; write < 30; write += 1) {
         const change = { before: null, after: write === 7 ? "small" : "x".repeat(size) };
         recordAudit(hostAt(sql, NOW + write), { name: "ann" }, ["do", "it"], change);
@@ -108,7 +108,7 @@ describe("a page of large entries", () => {
   });
 
   it("has fewer documents of empty lists, which take much more memory than their characters", async () => {
-    await onBench(policyStore, ({ sql }) => {
+    await withStore(policyStore, ({ sql }) => {
       const lists = Array.from({ length: 20_000 }, () => []);
       for (let write = 0; write < 30; write += 1) {
         recordAudit(hostAt(sql, NOW + write), { name: "ann" }, ["do", "it"], { before: { lists }, after: { lists } });
@@ -120,7 +120,7 @@ describe("a page of large entries", () => {
   });
 
   it("is one entry, however large", async () => {
-    await onBench(policyStore, ({ sql }) => {
+    await withStore(policyStore, ({ sql }) => {
       const large = "x".repeat(900_000);
       const change = { before: { large }, after: Array.from({ length: 1 }, () => large) };
       recordAudit(hostAt(sql, NOW), { name: "ann" }, ["do", "it"], change);
@@ -144,7 +144,7 @@ const daysAfter = (days: number) => NOW + days * DAY;
 
 describe("retention", () => {
   it("ends with its days, and the oldest entry that is left says how many went, from when to when", async () => {
-    await onBench(policyStore, ({ sql }) => {
+    await withStore(policyStore, ({ sql }) => {
       writeAt(sql, [0, 1, 2, AUDIT_DAYS + 1.5].map(daysAfter));
       const [, oldest, ...more] = auditPage(sql, null, 10);
       expect(more).toMatchObject([{ sequence: 2, actor: "code", action: "audit.prune", after: null }]);
@@ -167,7 +167,7 @@ describe("retention", () => {
       ["90", 3],
       ["none", 3],
     ] as const) {
-      await onBench(policyStore, ({ sql }) => {
+      await withStore(policyStore, ({ sql }) => {
         writeAt(sql, [0, 20, 40].map(daysAfter), { AUDIT_DAYS: days });
         // With thirty days the first is gone, and is what says so.
         expect([days, auditPage(sql, null, 10).filter(({ action }) => action === "do").length]).toEqual([days, left]);
@@ -176,7 +176,7 @@ describe("retention", () => {
   });
 
   it("is never more than so many; a few go at each write", async () => {
-    await onBench(policyStore, ({ sql }) => {
+    await withStore(policyStore, ({ sql }) => {
       writeAt(sql, [NOW]);
       sql.exec("UPDATE sqlite_sequence SET seq = ? WHERE name = 'audit'", AUDIT_ENTRIES - 1);
       writeAt(sql, [NOW + 1]);
@@ -188,7 +188,7 @@ describe("retention", () => {
 
   it("is never larger; the oldest lose their large texts, and all still say who did what", async () => {
     const large = "x".repeat(900_000);
-    await onBench(policyStore, ({ sql }) => {
+    await withStore(policyStore, ({ sql }) => {
       recordAudit(hostAt(sql, NOW), { name: "owner" }, ["suspend", "tenant"], { before: null, after: { note: "why" } });
       const writes = Math.ceil((AUDIT_BYTES / (2 * large.length)) * 1.2);
       for (let write = 1; write <= writes; write += 1) {
@@ -208,7 +208,7 @@ describe("retention", () => {
   });
 
   it("goes without a write, too, in steps, until what is left is due later", async () => {
-    await onBench(policyStore, ({ sql }) => {
+    await withStore(policyStore, ({ sql }) => {
       writeAt(
         sql,
         Array.from({ length: 120 }, (_none, at) => NOW + at),
@@ -224,7 +224,7 @@ describe("retention", () => {
   });
 
   it("has no alarm for the newest entry, which stays however old it is", async () => {
-    await onBench(policyStore, ({ sql }) => {
+    await withStore(policyStore, ({ sql }) => {
       writeAt(sql, [NOW]);
       expect(pruneAudit(hostAt(sql, NOW))).toBeUndefined();
       expect(pruneAudit(hostAt(sql, daysAfter(AUDIT_DAYS + 1)))).toBeUndefined();

@@ -4,11 +4,11 @@ import { seal, unseal } from "../../../src/auth/seal.ts";
 import { authorityStore, KEY_LIFETIME_MS, KEY_SETTLING_MS } from "../../../src/tenants/object/authority-store.ts";
 import { MAX_STALENESS_MS } from "../../../src/tenants/document/tenant-document.ts";
 import { createRpcClient } from "../../../src/tenants/object/store.ts";
-import { freshTenant, onBench } from "../../support/workerd/tenant.ts";
+import { freshTenant, withStore } from "../../support/workerd/tenant.ts";
 
 describe("the key ring", () => {
   it("is made with the first lease and stays", async () => {
-    await onBench(authorityStore, ({ methods, clock }) => {
+    await withStore(authorityStore, ({ methods, clock }) => {
       const { ring } = methods.state();
       expect(ring).toHaveLength(1);
       expect(ring[0]?.secret).toHaveLength(32);
@@ -18,7 +18,7 @@ describe("the key ring", () => {
   });
 
   it("keeps the two newest keys, however often it is rotated", async () => {
-    await onBench(authorityStore, ({ methods, clock, sql }) => {
+    await withStore(authorityStore, ({ methods, clock, sql }) => {
       const seen = new Set<string>();
       for (let rotation = 0; rotation < 5; rotation += 1) {
         const ids = methods.state().ring.map(({ id }) => id);
@@ -32,7 +32,7 @@ describe("the key ring", () => {
   });
 
   it("publishes a new key before it seals, so that every isolate can open what it seals", async () => {
-    await onBench(authorityStore, ({ methods, clock }) => {
+    await withStore(authorityStore, ({ methods, clock }) => {
       const [old] = methods.state().ring;
       clock.now += KEY_LIFETIME_MS + 1;
       const settling = methods.state().ring;
@@ -43,7 +43,7 @@ describe("the key ring", () => {
   });
 
   it("seals with a new key only when no lease from before it can last any more", async () => {
-    await onBench(authorityStore, async ({ methods, clock }) => {
+    await withStore(authorityStore, async ({ methods, clock }) => {
       methods.state();
       clock.now += KEY_LIFETIME_MS;
       // An isolate whose tenant has the longest lease there is.
@@ -57,7 +57,7 @@ describe("the key ring", () => {
   });
 
   it("opens what a key sealed for as long again as it sealed", async () => {
-    await onBench(authorityStore, async ({ methods, clock }) => {
+    await withStore(authorityStore, async ({ methods, clock }) => {
       const sealed = await seal(methods.state().ring, "test", "text");
       clock.now += KEY_LIFETIME_MS + 1;
       expect(await unseal(methods.state().ring, "test", sealed)).toBe("text");
@@ -87,7 +87,7 @@ describe("the key ring", () => {
 
 describe("seeded", () => {
   it("is false until it is marked", async () => {
-    await onBench(authorityStore, ({ methods }) => {
+    await withStore(authorityStore, ({ methods }) => {
       expect(methods.state().seeded).toBe(false);
       methods.markSeeded();
       methods.markSeeded();
@@ -107,7 +107,7 @@ describe("claim", () => {
   });
 
   it("returns the outcome once it is settled", async () => {
-    await onBench(authorityStore, ({ methods, clock }) => {
+    await withStore(authorityStore, ({ methods, clock }) => {
       const claim = () => methods.claim("nonce", "pay", clock.now + 1000);
       expect(claim()).toEqual({ state: "claimed" });
       expect(claim()).toEqual({ state: "unknown" });
@@ -117,7 +117,7 @@ describe("claim", () => {
   });
 
   it("is its own for each nonce and name", async () => {
-    await onBench(authorityStore, ({ methods, clock }) => {
+    await withStore(authorityStore, ({ methods, clock }) => {
       const expires = clock.now + 1000;
       expect(methods.claim("one", "pay", expires).state).toBe("claimed");
       expect(methods.claim("two", "pay", expires).state).toBe("claimed");
@@ -128,7 +128,7 @@ describe("claim", () => {
   });
 
   it("cannot be settled by who never made it", async () => {
-    await onBench(authorityStore, ({ methods, clock }) => {
+    await withStore(authorityStore, ({ methods, clock }) => {
       methods.settle("nonce", "pay", "1");
       expect(methods.claim("nonce", "pay", clock.now + 1000)).toEqual({ state: "claimed" });
     });
@@ -144,7 +144,7 @@ describe("claim", () => {
   });
 
   it("holds up to its expiry and is deleted after it", async () => {
-    await onBench(authorityStore, ({ methods, clock, sql }) => {
+    await withStore(authorityStore, ({ methods, clock, sql }) => {
       const expires = clock.now + 1000;
       methods.claim("nonce", "pay", expires);
       methods.settle("nonce", "pay", '"secret"');

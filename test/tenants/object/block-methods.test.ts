@@ -5,7 +5,7 @@ import { policyStore } from "../../../src/tenants/object/policy-store.ts";
 import { createTenantUid } from "../../../src/tenants/object/tenant-uid.ts";
 import { createRpcClient } from "../../../src/tenants/object/store.ts";
 import { servedTenant } from "../../support/workerd/served-tenant.ts";
-import { anyTenant, onBench, oneTenant, rowsOf, tenantOf } from "../../support/workerd/tenant.ts";
+import { anyTenant, withStore, oneTenant, rowsOf, tenantOf } from "../../support/workerd/tenant.ts";
 
 const ANN = { name: "ann" };
 const SINCE = "2026-11-28T00:00:00.000Z";
@@ -25,7 +25,7 @@ function leased(methods: Methods): string[] {
 
 describe("the blocks of a tenant", () => {
   it("replace one another by their version, and say how long what was before may be served", async () => {
-    await onBench(policyStore, ({ methods }) => {
+    await withStore(policyStore, ({ methods }) => {
       methods.create({ created: "c", own: {}, effective: {}, actor: ANN, action: "create" });
       expect(methods.takeBlocks(listOf(5, "add"), "c")).toEqual({ version: 5, leftMs: 0 });
       expect(leased(methods)).toEqual(["tool add"]);
@@ -38,7 +38,7 @@ describe("the blocks of a tenant", () => {
   });
 
   it("raise the revision if they changed, and not if they are sent again", async () => {
-    await onBench(policyStore, ({ methods }) => {
+    await withStore(policyStore, ({ methods }) => {
       methods.create({ created: "c", own: {}, effective: {}, actor: ANN, action: "create" });
       methods.takeBlocks(listOf(1, "add"), "c");
       expect(methods.read(false)).toMatchObject({ revision: 2 });
@@ -48,7 +48,7 @@ describe("the blocks of a tenant", () => {
   });
 
   it("and suspensions of the tenant's own leave each other alone", async () => {
-    await onBench(policyStore, ({ methods }) => {
+    await withStore(policyStore, ({ methods }) => {
       methods.create({ created: "c", own: {}, effective: {}, actor: ANN, action: "create" });
       methods.suspend({ kind: "tool", name: "add", note: "ours" }, ANN);
       methods.takeBlocks(listOf(1, "add"), "c");
@@ -63,7 +63,7 @@ describe("the blocks of a tenant", () => {
   });
 
   it("that arrived before the tenant's creation stay if the creation brings older ones", async () => {
-    await onBench(policyStore, ({ methods }) => {
+    await withStore(policyStore, ({ methods }) => {
       methods.takeBlocks(listOf(7, "add"), "c");
       const birth = { created: "c", own: {}, effective: {}, actor: ANN, action: "create" };
       methods.create({ ...birth, blocks: listOf(3) });
@@ -92,7 +92,7 @@ describe("a suspension that comes late", () => {
   const late = (methods: Methods, version: number) => methods.suspendLate("n", ANN, { version, inCode: false });
 
   it("suspends, unless the tenant was resumed since, or is suspended already", async () => {
-    await onBench(policyStore, ({ methods }) => {
+    await withStore(policyStore, ({ methods }) => {
       methods.create({ created: "c", own: {}, effective: {}, actor: ANN, action: "create" });
       methods.resume("tenant", "", ANN, 8);
       expect(late(methods, 7).state).toBe("unchanged");

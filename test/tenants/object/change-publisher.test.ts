@@ -3,9 +3,9 @@ import type { ChangeMethods } from "../../../src/tenants/object/change-rpc.ts";
 import { createChangeDomain } from "../../../src/tenants/object/change-store.ts";
 import { hubName, type ChangeEvent, type ChangeLog } from "../../../src/tenants/object/changes.ts";
 import { changeEvent, listenAt, waysToHubs, type Ways } from "../../support/workerd/hubs.ts";
-import { freshTenant, onBench, type Bench, type FreshTenant } from "../../support/workerd/tenant.ts";
+import { freshTenant, withStore, type OpenedStore, type FreshTenant } from "../../support/workerd/tenant.ts";
 
-interface Announcing extends Bench<ChangeMethods> {
+interface Announcing extends OpenedStore<ChangeMethods> {
   readonly tenant: FreshTenant;
   readonly log: ChangeLog;
   readonly ways: Ways;
@@ -13,14 +13,14 @@ interface Announcing extends Bench<ChangeMethods> {
 }
 
 function announcing(
-  work: (bench: Announcing) => Promise<void>,
+  work: (store: Announcing) => Promise<void>,
   { shards = 1, tenant = freshTenant() }: { readonly shards?: number; readonly tenant?: FreshTenant } = {},
 ): Promise<void> {
   const ways = waysToHubs(shards);
   const { store: tables, log } = createChangeDomain("definitions");
-  return onBench(
+  return withStore(
     tables,
-    (bench) => work({ ...bench, tenant, log, ways, ring: async () => bench.open.alarm?.(bench.clock.now) }),
+    (store) => work({ ...store, tenant, log, ways, ring: async () => store.open.alarm?.(store.clock.now) }),
     { tenant, env: ways.env },
   );
 }
@@ -30,7 +30,7 @@ const event = (about: Partial<ChangeEvent>) => changeEvent({ log: "definitions",
 const RETRY_MS = 1000;
 describe("without listeners", () => {
   it("sends nothing, and records changes for the next listener", async () => {
-    await announcing(async ({ methods, log, ways, wakes }) => {
+    await announcing(async ({ methods, log, ways, alarms: wakes }) => {
       log.updated("note:a", true);
       log.announced(["tools"]);
       log.policy(2, 0, { principal: "ann" });
@@ -159,7 +159,7 @@ describe("a change", () => {
 
 describe("a sending that failed", () => {
   it("is tried again by the alarm until it arrives, with what changed since", async () => {
-    await announcing(async ({ methods, log, ways, tenant, clock, wakes, ring }) => {
+    await announcing(async ({ methods, log, ways, tenant, clock, alarms: wakes, ring }) => {
       const listener = await listenAt(tenant.id);
       methods.listen(null);
       ways.cut.add(tenant.id);
@@ -243,7 +243,7 @@ describe("a sending that failed", () => {
       { tenant },
     );
     await announcing(
-      async ({ wakes, clock, ring }) => {
+      async ({ alarms: wakes, clock, ring }) => {
         const listener = await listenAt(tenant.id);
         expect(wakes).toEqual([clock.now]);
         await ring();
@@ -252,7 +252,7 @@ describe("a sending that failed", () => {
       { tenant },
     );
     await announcing(
-      async ({ wakes }) => {
+      async ({ alarms: wakes }) => {
         expect(wakes).toEqual([]);
       },
       { tenant },
@@ -279,7 +279,7 @@ describe("a sending that failed", () => {
 
 describe("a change of policy", () => {
   it("is checked at once and announced when it is in force, not before", async () => {
-    await announcing(async ({ methods, log, ways, tenant, clock, wakes, ring }) => {
+    await announcing(async ({ methods, log, ways, tenant, clock, alarms: wakes, ring }) => {
       const listener = await listenAt(tenant.id);
       methods.listen(null);
       const effectiveAt = clock.now + 5100;
@@ -300,7 +300,7 @@ describe("a change of policy", () => {
   });
 
   it("that is in force at once is announced and checked at once", async () => {
-    await announcing(async ({ methods, log, tenant, clock, wakes }) => {
+    await announcing(async ({ methods, log, tenant, clock, alarms: wakes }) => {
       const listener = await listenAt(tenant.id);
       methods.listen(null);
       log.policy(7, clock.now);

@@ -9,7 +9,7 @@ import { hubName, shardsOf, type Changes } from "../../../src/tenants/object/cha
 import { policyStore } from "../../../src/tenants/object/policy-store.ts";
 import { createRpcClient } from "../../../src/tenants/object/store.ts";
 import { listenAt } from "../../support/workerd/hubs.ts";
-import { freshTenant, onBench, type Bench, MADE_BEFORE } from "../../support/workerd/tenant.ts";
+import { freshTenant, withStore, type OpenedStore, NO_UID } from "../../support/workerd/tenant.ts";
 
 const changes = (about: Partial<Changes>): Changes => ({
   version: 0,
@@ -22,10 +22,12 @@ const changes = (about: Partial<Changes>): Changes => ({
   ...about,
 });
 
-function recorded(work: (bench: Bench<ChangeMethods>, log: ReturnType<typeof createChangeDomain>["log"]) => void) {
+function recorded(
+  work: (store: OpenedStore<ChangeMethods>, log: ReturnType<typeof createChangeDomain>["log"]) => void,
+) {
   const { store: tables, log } = createChangeDomain("definitions");
-  return onBench(tables, (bench) => {
-    work(bench, log);
+  return withStore(tables, (store) => {
+    work(store, log);
   });
 }
 
@@ -101,7 +103,7 @@ describe("a tenant's object", () => {
     expect(await listener.next()).toMatchObject({ updated: ["note:code"], announced: ["tools"] });
     const actor = { name: "ann" };
     const policy = createRpcClient(tenant.stub, policyStore);
-    await policy.create({ created: MADE_BEFORE, own: {}, effective: {}, actor, action: "create" });
+    await policy.create({ created: NO_UID, own: {}, effective: {}, actor, action: "create" });
     await policy.suspend({ kind: "tenant", name: "", note: "n" }, actor);
     expect(await listener.ended).toBe(4001);
   });

@@ -4,12 +4,18 @@ import {
   endedSessionStore,
   type EndedSessionMethods,
 } from "../../../src/tenants/object/ended-session-store.ts";
-import { onBench, type Bench } from "../../support/workerd/tenant.ts";
+import { withStore, type OpenedStore } from "../../support/workerd/tenant.ts";
 
-const onEnded = (work: (bench: Bench<EndedSessionMethods>) => void | Promise<void>) => onBench(endedSessionStore, work);
+const onEnded = (work: (store: OpenedStore<EndedSessionMethods>) => void | Promise<void>) =>
+  withStore(endedSessionStore, work);
 
 /** Each a millisecond after the one before. */
-function endMany({ methods, clock }: Bench<EndedSessionMethods>, from: number, to: number, expires: number): void {
+function endMany(
+  { methods, clock }: OpenedStore<EndedSessionMethods>,
+  from: number,
+  to: number,
+  expires: number,
+): void {
   for (let at = from; at <= to; at += 1) {
     clock.now += 1;
     methods.endSession(`n${at}`, expires);
@@ -18,7 +24,7 @@ function endMany({ methods, clock }: Bench<EndedSessionMethods>, from: number, t
 
 describe("a session that was ended", () => {
   it("is stored until its id expires, and then deleted by its alarm", async () => {
-    await onEnded(async ({ methods, open, clock, wakes, sql }) => {
+    await onEnded(async ({ methods, open, clock, alarms: wakes, sql }) => {
       const [soon, later] = [clock.now + 1000, clock.now + 2000];
       methods.endSession("a", soon);
       methods.endSession("b", later);
@@ -41,7 +47,7 @@ describe("a session that was ended", () => {
   });
 
   it("is not written down when its id is of no use any more", async () => {
-    await onEnded(({ methods, sql, clock, wakes }) => {
+    await onEnded(({ methods, sql, clock, alarms: wakes }) => {
       methods.endSession("a", clock.now);
       expect([sql.exec("SELECT 1 FROM ended_sessions").toArray(), wakes]).toEqual([[], []]);
     });
@@ -50,11 +56,11 @@ describe("a session that was ended", () => {
 
 describe("from a cursor on", () => {
   it("a lease gets everything once, and then only new entries", async () => {
-    await onEnded((bench) => {
-      const { sql, clock } = bench;
+    await onEnded((store) => {
+      const { sql, clock } = store;
       expect(endedSince(sql, null)).toEqual({ cursor: 0, nonces: [], since: 0 });
       expect(endedSince(sql, 0)).toBeNull();
-      endMany(bench, 1, 3, clock.now + 60_000);
+      endMany(store, 1, 3, clock.now + 60_000);
       expect(endedSince(sql, 0)).toEqual({ cursor: 3, nonces: ["n3", "n2", "n1"], since: 0 });
       expect(endedSince(sql, 2)).toEqual({ cursor: 3, nonces: ["n3"], since: 0 });
       expect(endedSince(sql, 3)).toBeNull();
@@ -62,12 +68,12 @@ describe("from a cursor on", () => {
   });
 
   it("a thousand at most ride on a lease: the newest, with the time since when none is missing", async () => {
-    await onEnded((bench) => {
-      const { sql, clock } = bench;
+    await onEnded((store) => {
+      const { sql, clock } = store;
       const start = clock.now;
-      endMany(bench, 1, 1000, start + 60_000);
+      endMany(store, 1, 1000, start + 60_000);
       expect(endedSince(sql, null)).toMatchObject({ cursor: 1000, since: 0, nonces: { length: 1000 } });
-      endMany(bench, 1001, 1003, start + 60_000);
+      endMany(store, 1001, 1003, start + 60_000);
       const { cursor, nonces, since } = endedSince(sql, null) ?? {};
       expect([cursor, nonces?.length, nonces?.at(0), nonces?.at(-1)]).toEqual([1003, 1000, "n1003", "n4"]);
       expect(since).toBe(start + 4);
@@ -77,9 +83,9 @@ describe("from a cursor on", () => {
   });
 
   it("a lease misses no entry that came after others expired", async () => {
-    await onEnded(async (bench) => {
-      const { sql, clock, open, methods } = bench;
-      endMany(bench, 1, 3, clock.now + 10);
+    await onEnded(async (store) => {
+      const { sql, clock, open, methods } = store;
+      endMany(store, 1, 3, clock.now + 10);
       clock.now += 100;
       await open.alarm?.(clock.now);
       methods.endSession("new", clock.now + 60_000);
@@ -90,11 +96,11 @@ describe("from a cursor on", () => {
 
 describe("the table", () => {
   it("is emptied in bounded steps, one alarm after another", async () => {
-    await onEnded(async (bench) => {
-      const { open, clock, sql } = bench;
+    await onEnded(async (store) => {
+      const { open, clock, sql } = store;
       const expires = clock.now + 60_000;
-      endMany(bench, 1, 5001, expires);
-      bench.methods.endSession("later", expires + 1);
+      endMany(store, 1, 5001, expires);
+      store.methods.endSession("later", expires + 1);
       const left = () => sql.exec("SELECT 1 FROM ended_sessions").toArray().length;
       expect(await open.alarm?.(expires)).toBe(expires);
       expect(left()).toBe(2);

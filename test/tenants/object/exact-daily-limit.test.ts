@@ -6,7 +6,7 @@ import { DailyCalls, type DailyAuthority, type DailyCaller } from "../../../src/
 import { resolveLimits } from "../../../src/limits/limit-definitions.ts";
 import { limitStore, type LimitMethods } from "../../../src/limits/limit-store.ts";
 import { SEED } from "../../support/seed.ts";
-import { onBench } from "../../support/workerd/tenant.ts";
+import { withStore } from "../../support/workerd/tenant.ts";
 
 const MIDNIGHT = Date.UTC(2026, 10, 22);
 
@@ -106,7 +106,7 @@ async function play(state: LimitState, steps: readonly Step[]): Promise<number[]
 }
 
 it("never serves more than an exact limit allows, nor more than it allows one key", async () => {
-  await onBench(limitStore, async ({ methods, clock, sql }) => {
+  await withStore(limitStore, async ({ methods, clock, sql }) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 120 }), async (steps) => {
         sql.exec("DELETE FROM daily_calls");

@@ -3,16 +3,16 @@ import { MAX_KEYS, type KeyInsert } from "../../../src/tenants/object/key-method
 import type { PolicyMethods } from "../../../src/tenants/object/policy-rpc.ts";
 import { MAX_DEPRECATED_NAMES, MAX_SUSPENSIONS, policyStore } from "../../../src/tenants/object/policy-store.ts";
 import { authorityStore } from "../../../src/tenants/object/authority-store.ts";
-import { onBench, type Bench } from "../../support/workerd/tenant.ts";
+import { withStore, type OpenedStore } from "../../support/workerd/tenant.ts";
 
 const ANN = { name: "ann" };
 const TENANT_ADMIN = { name: "bob", isTenantAdmin: true };
 const DAY = 86_400_000;
 
-function made(work: (bench: Bench<PolicyMethods>) => void | Promise<void>): Promise<void> {
-  return onBench(policyStore, (bench) => {
-    bench.methods.create({ own: {}, effective: {}, actor: ANN, action: "create" });
-    return work(bench);
+function made(work: (store: OpenedStore<PolicyMethods>) => void | Promise<void>): Promise<void> {
+  return withStore(policyStore, (store) => {
+    store.methods.create({ own: {}, effective: {}, actor: ANN, action: "create" });
+    return work(store);
   });
 }
 
@@ -35,7 +35,7 @@ const suspended = (sql: SqlStorage) =>
 
 describe("keys", () => {
   it("that ended are kept for thirty days and then gone with the alarm, and their suspensions with them", async () => {
-    await made(async ({ methods, clock, open, sql, wakes }) => {
+    await made(async ({ methods, clock, open, sql, alarms: wakes }) => {
       const expires = clock.now + 1000;
       methods.addKey(keyOf(1, { expires }), ANN);
       methods.addKey(keyOf(2), ANN);
@@ -125,7 +125,7 @@ it("retired names are so many at most: those that would end first are gone", asy
 });
 
 it("claims are deleted by the alarm when no call claims any more", async () => {
-  await onBench(authorityStore, async ({ methods, open, clock, sql, wakes }) => {
+  await withStore(authorityStore, async ({ methods, open, clock, sql, alarms: wakes }) => {
     methods.claim("n", "a", clock.now + 10);
     methods.claim("n", "b", clock.now + 20);
     expect(wakes).toContain(clock.now + 11);

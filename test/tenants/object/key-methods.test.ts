@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { KeyInsert } from "../../../src/tenants/object/key-methods.ts";
 import type { PolicyMethods } from "../../../src/tenants/object/policy-rpc.ts";
 import { policyStore } from "../../../src/tenants/object/policy-store.ts";
-import { onBench, type Bench } from "../../support/workerd/tenant.ts";
+import { withStore, type OpenedStore } from "../../support/workerd/tenant.ts";
 
 const ANN = { name: "ann" };
 const STALENESS_MS = 500;
@@ -18,11 +18,11 @@ const keyOf = (about: Partial<KeyInsert> = {}): KeyInsert => ({
   ...about,
 });
 
-function made(work: (bench: Bench<PolicyMethods>) => void): Promise<void> {
-  return onBench(policyStore, (bench) => {
+function made(work: (store: OpenedStore<PolicyMethods>) => void): Promise<void> {
+  return withStore(policyStore, (store) => {
     const own = { maxStalenessMs: STALENESS_MS };
-    bench.methods.create({ own, effective: own, actor: ANN, action: "create" });
-    work(bench);
+    store.methods.create({ own, effective: own, actor: ANN, action: "create" });
+    work(store);
   });
 }
 
@@ -188,7 +188,7 @@ describe("revocation of a key that made others of itself", () => {
   const DAY_MS = 86_400_000;
 
   /** k1 made k2, which made k3, which made k4; k2 and k3 ended at once. */
-  function madeChain({ methods, clock }: Bench<PolicyMethods>): void {
+  function madeChain({ methods, clock }: OpenedStore<PolicyMethods>): void {
     methods.addKey(keyOf(), ANN);
     for (const [at, overlapMs] of [90 * DAY_MS, 0, 0].entries()) {
       clock.now += DAY_MS + 1;
@@ -207,18 +207,18 @@ describe("revocation of a key that made others of itself", () => {
   };
 
   it("ends the last of them, too, when those between were forgotten at their age", async () => {
-    await made((bench) => {
-      madeChain(bench);
-      bench.clock.now += 31 * DAY_MS;
-      bench.methods.addKey(keyOf({ id: "z", hash: "z" }), ANN);
-      expect(revokesAll(bench.methods)).toEqual({ forgotten: true, works: [null, null] });
+    await made((store) => {
+      madeChain(store);
+      store.clock.now += 31 * DAY_MS;
+      store.methods.addKey(keyOf({ id: "z", hash: "z" }), ANN);
+      expect(revokesAll(store.methods)).toEqual({ forgotten: true, works: [null, null] });
     });
   });
 
   it("ends the last of them, too, when a thousand that ended later pushed out those between", async () => {
-    await made((bench) => {
-      madeChain(bench);
-      const { sql, clock, methods } = bench;
+    await made((store) => {
+      madeChain(store);
+      const { sql, clock, methods } = store;
       sql.exec(
         `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
           INSERT INTO api_keys (id, hash, name, created, expires) SELECT 'x' || i, 'x' || i, 'n', '2026', ? FROM n`,

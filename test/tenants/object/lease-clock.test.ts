@@ -3,13 +3,13 @@
 
 import { expect, it } from "vitest";
 import { policyStore } from "../../../src/tenants/object/policy-store.ts";
-import { onBench } from "../../support/workerd/tenant.ts";
+import { withStore } from "../../support/workerd/tenant.ts";
 
 const HOUR = 3_600_000;
 const LEASE_MS = 5000;
 
 it("what changes is in force after one lease, though the clock was an hour ahead when it was given", async () => {
-  await onBench(policyStore, ({ methods, clock }) => {
+  await withStore(policyStore, ({ methods, clock }) => {
     methods.create({ own: {}, effective: {}, actor: { name: "ann" }, action: "create" });
     methods.lease({ version: null, maxStalenessMs: LEASE_MS, inCode: false, keyHash: null });
     clock.now += 1000;

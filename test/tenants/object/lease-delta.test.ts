@@ -7,7 +7,7 @@ import type { LeaseRequest, GrantedLease } from "../../../src/tenants/object/pol
 import { policyStore } from "../../../src/tenants/object/policy-store.ts";
 import { createRpcClient } from "../../../src/tenants/object/store.ts";
 import { listenAt } from "../../support/workerd/hubs.ts";
-import { freshTenant, type FreshTenant, MADE_BEFORE } from "../../support/workerd/tenant.ts";
+import { freshTenant, type FreshTenant, NO_UID } from "../../support/workerd/tenant.ts";
 
 const ANN = { name: "ann" };
 
@@ -56,7 +56,7 @@ describe("a lease", () => {
 it("a withdrawal reaches streams when the last lease has ended, and applies at once", async () => {
   const tenant = freshTenant();
   const policy = createRpcClient(tenant.stub, policyStore);
-  await policy.create({ created: MADE_BEFORE, own: {}, effective: {}, actor: ANN, action: "create" });
+  await policy.create({ created: NO_UID, own: {}, effective: {}, actor: ANN, action: "create" });
   const listener = await listenAt(tenant.id);
   await createChangeClient(tenant.stub).listen(null);
   await leaseOf(tenant, { maxStalenessMs: 200 });

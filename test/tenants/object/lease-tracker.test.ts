@@ -5,7 +5,7 @@ import type { LeaseRequest } from "../../../src/tenants/object/policy-records.ts
 import type { DocumentWrite, PolicyMethods } from "../../../src/tenants/object/policy-rpc.ts";
 import { policyStore } from "../../../src/tenants/object/policy-store.ts";
 import { createRpcClient } from "../../../src/tenants/object/store.ts";
-import { freshTenant, onBench, rowsOf, type Bench } from "../../support/workerd/tenant.ts";
+import { freshTenant, withStore, rowsOf, type OpenedStore } from "../../support/workerd/tenant.ts";
 
 const ANN = { name: "ann" };
 const SLACK_MS = 100;
@@ -28,15 +28,15 @@ const writeOf = (own: TenantDocument, about: Partial<DocumentWrite> = {}): Docum
   ...about,
 });
 
-/** A tenant that was made with this document, on a bench. */
-function made(own: TenantDocument, work: (bench: Bench<PolicyMethods>) => void | Promise<void>): Promise<void> {
-  return onBench(policyStore, (bench) => {
-    bench.methods.create({ own, effective: own, actor: ANN, action: "create" });
-    return work(bench);
+/** A tenant that was made with this document, with its store opened. */
+function made(own: TenantDocument, work: (store: OpenedStore<PolicyMethods>) => void | Promise<void>): Promise<void> {
+  return withStore(policyStore, (store) => {
+    store.methods.create({ own, effective: own, actor: ANN, action: "create" });
+    return work(store);
   });
 }
 
-type Ruled = Pick<Bench<PolicyMethods>, "methods" | "clock">;
+type Ruled = Pick<OpenedStore<PolicyMethods>, "methods" | "clock">;
 
 /** When everything that was withdrawn so far is in force, by the object's clock. */
 const inForceAt = ({ methods, clock }: Ruled) => clock.now + methods.leftMs();
@@ -116,7 +116,7 @@ describe("the lease rule", () => {
   it("forgets a length when no lease of it can be valid any more", async () => {
     const tenant = freshTenant();
     const long = { maxStalenessMs: 60_000 };
-    await onBench(
+    await withStore(
       policyStore,
       async ({ methods, clock, sql }) => {
         methods.create({ own: long, effective: long, actor: ANN, action: "create" });
@@ -132,7 +132,7 @@ describe("the lease rule", () => {
       },
       { tenant },
     );
-    await onBench(
+    await withStore(
       policyStore,
       ({ methods, clock }) => expect(inForceAt({ methods, clock })).toBe(clock.now + 50 + SLACK_MS),
       {
@@ -142,7 +142,7 @@ describe("the lease rule", () => {
   });
 
   it("waits for no lease of an absent tenant", async () => {
-    await onBench(policyStore, ({ methods, clock }) => {
+    await withStore(policyStore, ({ methods, clock }) => {
       expect(methods.lease(ask())).toEqual({ state: "absent" });
       expect(inForceAt({ methods, clock })).toBe(clock.now);
     });
@@ -150,7 +150,7 @@ describe("the lease rule", () => {
 
   it("takes a lease of the longest kind to have been granted just before a restart", async () => {
     const tenant = freshTenant();
-    const first = ({ methods }: Bench<PolicyMethods>) => {
+    const first = ({ methods }: OpenedStore<PolicyMethods>) => {
       methods.create({
         own: { maxStalenessMs: 2000 },
         effective: { maxStalenessMs: 2000 },
@@ -161,8 +161,8 @@ describe("the lease rule", () => {
       methods.write(writeOf({ maxStalenessMs: 50 }));
       methods.lease(ask());
     };
-    await onBench(policyStore, first, { tenant });
-    await onBench(
+    await withStore(policyStore, first, { tenant });
+    await withStore(
       policyStore,
       ({ methods, clock }) => {
         const started = clock.now;
@@ -176,10 +176,10 @@ describe("the lease rule", () => {
 
   it("waits for nothing after a restart where no lease was ever granted", async () => {
     const tenant = freshTenant();
-    const create = ({ methods }: Bench<PolicyMethods>) =>
+    const create = ({ methods }: OpenedStore<PolicyMethods>) =>
       methods.create({ own: {}, effective: {}, actor: ANN, action: "create" });
-    await onBench(policyStore, create, { tenant });
-    await onBench(policyStore, ({ methods, clock }) => expect(inForceAt({ methods, clock })).toBe(clock.now), {
+    await withStore(policyStore, create, { tenant });
+    await withStore(policyStore, ({ methods, clock }) => expect(inForceAt({ methods, clock })).toBe(clock.now), {
       tenant,
     });
   });

@@ -3,14 +3,14 @@
 
 import { expect, it } from "vitest";
 import { limitStore } from "../../../src/limits/limit-store.ts";
-import { onBench } from "../../support/workerd/tenant.ts";
+import { withStore } from "../../support/workerd/tenant.ts";
 
 const MOST_CALLERS = 20_000;
 const DAY = "2026-11-28";
 const most = 50;
 
 it("a crowd of addresses leaves keys and people the calls of their day", async () => {
-  await onBench(limitStore, ({ methods, clock, sql }) => {
+  await withStore(limitStore, ({ methods, clock, sql }) => {
     clock.now = Date.parse(`${DAY}T12:00:00Z`);
     const served = (caller: string) => {
       let calls = 0;
@@ -33,7 +33,7 @@ it("a crowd of addresses leaves keys and people the calls of their day", async (
 });
 
 it("callers of an earlier day take no room from those of today", async () => {
-  await onBench(limitStore, ({ methods, clock, sql }) => {
+  await withStore(limitStore, ({ methods, clock, sql }) => {
     clock.now = Date.parse("2026-11-29T12:00:00Z");
     sql.exec(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)

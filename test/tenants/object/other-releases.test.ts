@@ -13,11 +13,11 @@ import { policyStore } from "../../../src/tenants/object/policy-store.ts";
 import { migrate, createRpcClient, type Store } from "../../../src/tenants/object/store.ts";
 import { isTransientError } from "../../../src/tenants/cache/retry-if-idempotent.ts";
 import { callOf } from "../../support/workerd/calls.ts";
-import { freshTenant, inside, MADE_BEFORE } from "../../support/workerd/tenant.ts";
+import { freshTenant, inside, NO_UID } from "../../support/workerd/tenant.ts";
 import { callOn } from "../../support/workerd/object-calls.ts";
 
 const ASK = { version: null, maxStalenessMs: 5000, inCode: false, keyHash: null };
-const BIRTH = { created: MADE_BEFORE, own: {}, effective: {}, actor: { name: "ann" }, action: "create" };
+const BIRTH = { created: NO_UID, own: {}, effective: {}, actor: { name: "ann" }, action: "create" };
 const ring = [{ id: "one", secret: crypto.getRandomValues(new Uint8Array(32)) }];
 
 async function refusalOf(work: () => unknown): Promise<unknown> {

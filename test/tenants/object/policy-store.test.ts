@@ -9,7 +9,7 @@ import type {
 import type { DocumentWrite, PolicyMethods } from "../../../src/tenants/object/policy-rpc.ts";
 import { policyStore } from "../../../src/tenants/object/policy-store.ts";
 import { createRpcClient } from "../../../src/tenants/object/store.ts";
-import { failureOf, freshTenant, onBench, type Bench } from "../../support/workerd/tenant.ts";
+import { failureOf, freshTenant, withStore, type OpenedStore } from "../../support/workerd/tenant.ts";
 
 const ANN = { name: "ann" };
 const BOB = { name: "bob" };
@@ -38,11 +38,11 @@ function granted(answer: LeaseResponse): GrantedLease {
   return answer;
 }
 
-/** A tenant that was made with this document, on a bench. */
-function made(own: TenantDocument, work: (bench: Bench<PolicyMethods>) => void | Promise<void>): Promise<void> {
-  return onBench(policyStore, (bench) => {
-    bench.methods.create({ own, effective: own, actor: ANN, action: "create" });
-    return work(bench);
+/** A tenant that was made with this document, with its store opened. */
+function made(own: TenantDocument, work: (store: OpenedStore<PolicyMethods>) => void | Promise<void>): Promise<void> {
+  return withStore(policyStore, (store) => {
+    store.methods.create({ own, effective: own, actor: ANN, action: "create" });
+    return work(store);
   });
 }
 
@@ -72,7 +72,7 @@ describe("a lease", () => {
   });
 
   it("of a tenant in code makes the tenant, of another one does not", async () => {
-    await onBench(policyStore, ({ methods }) => {
+    await withStore(policyStore, ({ methods }) => {
       expect(methods.lease(ask())).toEqual({ state: "absent" });
       expect(methods.read(false)).toBeUndefined();
       // As the directory answers it when it notes the tenant.
@@ -195,7 +195,7 @@ describe("a document", () => {
       expect(again).toMatchObject({ state: "conflict", revision: 1 });
       expect(methods.read(false)?.own).toEqual({ title: "a" });
     });
-    await onBench(policyStore, ({ methods }) => {
+    await withStore(policyStore, ({ methods }) => {
       expect(methods.write(writeOf({}))).toEqual({ state: "absent" });
       expect(methods.read(false)).toBeUndefined();
     });

@@ -18,11 +18,11 @@ import { loadSection, writeSection, type SectionLocation } from "../../../src/te
 import {
   freshTenant,
   inside,
-  onBench,
+  withStore,
   oneTenant,
   rowsOf,
   type FreshTenant,
-  MADE_BEFORE,
+  NO_UID,
 } from "../../support/workerd/tenant.ts";
 
 const ANN = { name: "ann" };
@@ -36,7 +36,7 @@ const placeOf = ({ id, stub }: FreshTenant): SectionLocation => ({
 
 async function made(): Promise<FreshTenant> {
   const tenant = freshTenant();
-  await createRpcClient(tenant.stub, policyStore).create({ ...BIRTH, created: MADE_BEFORE });
+  await createRpcClient(tenant.stub, policyStore).create({ ...BIRTH, created: NO_UID });
   return tenant;
 }
 
@@ -90,7 +90,7 @@ describe("a section", () => {
 
   it("of an unknown tenant is refused", async () => {
     const tenant = freshTenant();
-    const never = { ...tenant, stub: oneTenant(tenant.id, MADE_BEFORE) };
+    const never = { ...tenant, stub: oneTenant(tenant.id, NO_UID) };
     await expect(write(never, "s", bytes(1))).rejects.toThrow("unknownTenant");
     expect(await inKv(never)).toBe(0);
   });
@@ -113,8 +113,8 @@ describe("a section", () => {
 it("a section is refused for another tenant of the same name, and so is its removal", async () => {
   const tenant = await made();
   const policy = createRpcClient(tenant.stub, policyStore);
-  const first = { ...tenant, stub: oneTenant(tenant.id, MADE_BEFORE) };
-  await policy.close(MADE_BEFORE);
+  const first = { ...tenant, stub: oneTenant(tenant.id, NO_UID) };
+  await policy.close(NO_UID);
   await policy.create(BIRTH);
   await expect(write(first, "s", bytes(1))).rejects.toThrow("unknownTenant");
   expect(await inKv(tenant)).toBe(0);
@@ -154,8 +154,8 @@ describe("a refused section leaves nothing in KV", () => {
 
   it("where there is no tenant any more", async () => {
     const tenant = await made();
-    await createRpcClient(tenant.stub, policyStore).close(MADE_BEFORE);
-    const gone = { ...tenant, stub: oneTenant(tenant.id, MADE_BEFORE) };
+    await createRpcClient(tenant.stub, policyStore).close(NO_UID);
+    const gone = { ...tenant, stub: oneTenant(tenant.id, NO_UID) };
     await expect(write(gone, "s", bytes(1))).rejects.toThrow("unknownTenant");
     expect(await inKv(tenant)).toBe(0);
   });
@@ -182,7 +182,7 @@ it("a section that comes back while its body is being deleted is in KV afterward
       stored.delete(String(key));
     },
   };
-  await onBench(
+  await withStore(
     sectionStore,
     async ({ methods, open, clock, sql }) => {
       let puts = 0;
@@ -222,9 +222,9 @@ it("a replaced section is deleted from KV when no lease names it any more, unles
   };
   const tenant = await made();
   const put = (hash: string) => ({ name: "s", hash, body: bytes(1).buffer, resendToken: null });
-  await onBench(
+  await withStore(
     sectionStore,
-    async ({ methods, open, clock, wakes }) => {
+    async ({ methods, open, clock, alarms: wakes }) => {
       for (const hash of ["one", "two", "three", "two"]) methods.put(put(hash));
       expect(wakes).toContain(clock.now + 600_000);
       expect(await open.alarm?.(clock.now + 599_999)).toBe(clock.now + 600_000);

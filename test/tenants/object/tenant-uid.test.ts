@@ -11,7 +11,7 @@ import {
 import { policyStore } from "../../../src/tenants/object/policy-store.ts";
 import { statefulSessionStore } from "../../../src/tenants/object/stateful-session-store.ts";
 import { createRpcClient, type MethodOptions, type Store } from "../../../src/tenants/object/store.ts";
-import { freshTenant, onBench, oneTenant, type FreshTenant } from "../../support/workerd/tenant.ts";
+import { freshTenant, withStore, oneTenant, type FreshTenant } from "../../support/workerd/tenant.ts";
 import { keeperOf } from "../../support/workerd/object-calls.ts";
 
 const BIRTH = { own: {}, effective: {}, actor: { name: "ann" }, action: "create" };
@@ -32,7 +32,7 @@ async function deleted(tenant: FreshTenant, stub: TenantStub): Promise<void> {
 
 /** Every method of these tables; what it is given does not matter to one that is refused. */
 function methodsOf(tables: Store): Promise<string[]> {
-  return onBench(tables, ({ methods }) => Object.keys(methods));
+  return withStore(tables, ({ methods }) => Object.keys(methods));
 }
 
 describe("an incarnation", () => {
