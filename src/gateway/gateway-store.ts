@@ -372,8 +372,8 @@ function completeRow(host: TenantHost, result: RefreshResult): CompletionResult 
 }
 
 /** Emits events for people, and returns the function that logs the change if it is worth logging. */
-function reportChange({ emitEvent: tell }: TenantHost, change: StateChange): CompletionResult["writeLog"] {
-  if (tell) toUpstreamEvents(change).forEach(tell);
+function reportChange({ emitEvent }: TenantHost, change: StateChange): CompletionResult["writeLog"] {
+  if (emitEvent) toUpstreamEvents(change).forEach(emitEvent);
   return isReportable(change) ? () => logState(change) : undefined;
 }
 

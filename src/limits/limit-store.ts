@@ -200,7 +200,7 @@ function emitDailyLimitWarning(
 ): void {
   const threshold = most * WARN_AT;
   if (before < threshold && after >= threshold)
-    emitEvent?.({ type: "quota.reached", key: `${caller} ${day}`, data: { who: caller, day, most } });
+    emitEvent?.({ type: "quota.reached", deduplicationKey: `${caller} ${day}`, data: { who: caller, day, most } });
 }
 
 function recordExceeded(host: TenantHost, { name, most, caller }: ExceededLimitRecord): void {

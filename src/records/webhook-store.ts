@@ -69,16 +69,16 @@ export const webhookStore: Store<WebhookMethods, TenantHost> = {
   },
 };
 
-function enqueueEvent(host: TenantHost, { type, key, data }: TenantEvent): void {
+function enqueueEvent(host: TenantHost, { type, deduplicationKey, data }: TenantEvent): void {
   const { sql } = host;
   const now = host.now();
-  const deduplicationKey = `${type} ${key}`;
+  const sentKey = `${type} ${deduplicationKey}`;
   // Ignores an entry from a clock that was ahead.
   const query = "SELECT at FROM webhook_sent_keys WHERE key = ? AND at < ?";
-  const [known] = sql.exec<{ at: number }>(query, deduplicationKey, now + DAY_MS).toArray();
+  const [known] = sql.exec<{ at: number }>(query, sentKey, now + DAY_MS).toArray();
   // An event that repeats stays known. Its row is written once a day.
   if (known && known.at > now - DAY_MS) return;
-  sql.exec("INSERT OR REPLACE INTO webhook_sent_keys (key, at) VALUES (?, ?)", deduplicationKey, now);
+  sql.exec("INSERT OR REPLACE INTO webhook_sent_keys (key, at) VALUES (?, ?)", sentKey, now);
   if (known && known.at > now - DEDUPLICATE_MS) return;
   const id = `msg_${crypto.randomUUID()}`;
   const insert =

@@ -135,10 +135,10 @@ export function webhooks(options: WebhooksOptions = {}): Feature {
     name: "webhooks",
     options,
     checkDocument: (document, env) => findBrokenWebhooks(document, env && outboundAllowOf(env)),
-    emitEvent: (host, event) => {
+    emitEvent: (requestScope, event) => {
       // A failed webhook must not affect the caller whose call caused the event.
-      host.waitUntil(
-        createRpcClient(host.stub(), webhookStore)
+      requestScope.waitUntil(
+        createRpcClient(requestScope.stub(), webhookStore)
           .enqueue(event)
           .catch(() => {}),
       );

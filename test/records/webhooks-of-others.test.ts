@@ -8,10 +8,10 @@ import type { TenantEvent } from "../../src/tenants/object/tenant-events.ts";
 import { withStore } from "../support/workerd/tenant.ts";
 import { upstreamAt } from "../support/workerd/upstreams.ts";
 
-const down: TenantEvent = { type: "upstream.down", key: "up 1", data: { upstream: "up" } };
+const down: TenantEvent = { type: "upstream.down", deduplicationKey: "up 1", data: { upstream: "up" } };
 const reached = (at: number): TenantEvent => ({
   type: "quota.reached",
-  key: `caller-${at} 2026-11-23`,
+  deduplicationKey: `caller-${at} 2026-11-23`,
   data: { who: "" },
 });
 

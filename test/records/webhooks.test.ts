@@ -22,7 +22,11 @@ interface ReceivedRequest {
   readonly text: string;
 }
 
-const down = (key: string): TenantEvent => ({ type: "upstream.down", key, data: { upstream: "up", why: "gone" } });
+const down = (key: string): TenantEvent => ({
+  type: "upstream.down",
+  deduplicationKey: key,
+  data: { upstream: "up", why: "gone" },
+});
 
 /** A receiver that answers with these statuses, one after the other, then with the last of them. */
 function receiver(...statuses: number[]) {

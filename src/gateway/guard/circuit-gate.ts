@@ -64,7 +64,11 @@ export class CircuitGate {
   #log(state: "open" | "closed", since: number, why: string | null): void {
     const { tenant, id, emitEvent } = this.#options;
     if (state === "open")
-      emitEvent?.({ type: "upstream.circuit", key: `${id} ${hourOf(since)}`, data: { upstream: id, why } });
+      emitEvent?.({
+        type: "upstream.circuit",
+        deduplicationKey: `${id} ${hourOf(since)}`,
+        data: { upstream: id, why },
+      });
     logState({ tenant, upstream: id, state, was: state === "open" ? "closed" : "open", why, since });
   }
 }

@@ -49,7 +49,7 @@ const DOWN: ReadonlySet<string | null> = new Set(["unread", "lastGood"]);
 /** An event for people, or none. `since` is when the upstream began to fail, milliseconds since the epoch. */
 export function toUpstreamEvents({ upstream, state, was, why, since }: StateChange): readonly TenantEvent[] {
   const data = { upstream, why };
-  if (DOWN.has(state)) return [{ type: "upstream.down", key: `${upstream} ${since}`, data }];
-  if (DOWN.has(was)) return [{ type: "upstream.up", key: `${upstream} ${since}`, data }];
-  return state === "degraded" ? [{ type: "definitions.held", key: `${upstream} ${why}`, data }] : [];
+  if (DOWN.has(state)) return [{ type: "upstream.down", deduplicationKey: `${upstream} ${since}`, data }];
+  if (DOWN.has(was)) return [{ type: "upstream.up", deduplicationKey: `${upstream} ${since}`, data }];
+  return state === "degraded" ? [{ type: "definitions.held", deduplicationKey: `${upstream} ${why}`, data }] : [];
 }

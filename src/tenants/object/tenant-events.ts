@@ -11,6 +11,6 @@ export const TENANT_EVENTS = [
 export interface TenantEvent {
   readonly type: (typeof TENANT_EVENTS)[number];
   /** An event of the same type and key is not delivered again, until it was not reported for a week. */
-  readonly key: string;
+  readonly deduplicationKey: string;
   readonly data: Readonly<Record<string, string | number | null>>;
 }
