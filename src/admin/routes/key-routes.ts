@@ -71,7 +71,7 @@ async function rotateKey(
   const result = await handle.policy.rotateKey({ ...rotation, minAgeMs }, context.caller);
   if (result.state === "absent") throw notFound(`key ${key}`);
   if (result.state === "rotated") throw new ProblemError("conflict", { detail: `The key ${key} ${ALREADY_ROTATED}` });
-  if (result.state === "suspended") throw new ProblemError("forbidden", { detail: "Suspended" });
+  if (result.state === "suspended") throw new ProblemError("forbidden", { detail: `The key ${key} is suspended` });
   if (result.state === "young") throw new ProblemError("conflict", { detail: TOO_YOUNG });
   if (result.state === "full") {
     throw keyLimitReached(
