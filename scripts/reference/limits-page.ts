@@ -19,6 +19,7 @@ const FIXED: readonly (readonly [about: string, file: string, before: string, un
   ["stored calls of a session", "sessions/call-store.ts", "MAX_CALLS ="],
   ["levels of nesting in a body", "endpoint/body.ts", "MAX_DEPTH ="],
   ["objects and lists in a body, or in one message of an upstream", "protocol/jsonrpc.ts", "MAX_CONTAINERS ="],
+  ["members and elements in a body", "protocol/jsonrpc.ts", "MAX_VALUES ="],
   ["unfinished sign-ins to one tenant in one browser", "login/server/transaction.ts", "MAX_TRANSACTIONS ="],
   [
     "rows of `usage()` in an hour; one extra row counts all other calls",

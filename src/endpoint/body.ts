@@ -4,8 +4,8 @@ import type { Deployment } from "../deployment/deployment.ts";
 import { LIMITS } from "../limits/limit-definitions.ts";
 import { nestingOf, type Nesting } from "../mcp-client/json-text.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
-import { MAX_CONTAINERS } from "../protocol/jsonrpc.ts";
-import type { BodyState, RequestBody } from "../streams/request-body.ts";
+import { CONTAINER_MEMORY, MAX_CONTAINERS, MAX_VALUES, VALUE_MEMORY } from "../protocol/jsonrpc.ts";
+import { hasEscapes, stringMemory, type BodyState, type RequestBody } from "../streams/request-body.ts";
 import { MEMORY_RETRY_AFTER_S } from "../tenants/cache/memory-budget.ts";
 import type { Env } from "./request-context.ts";
 
@@ -24,8 +24,9 @@ export function getDefaultBodyBytes({ catalog: { limits } }: Deployment, { MAX_B
 const MAX_DEPTH = 128;
 /** A shorter text cannot nest deep enough to do harm. */
 const SHALLOW_CHARACTERS = 2048;
-const SHALLOW: Nesting = { containers: 0, depth: 0 };
+const SHALLOW: Nesting = { containers: 0, values: 0, depth: 0 };
 
+const encoder = new TextEncoder();
 const JSON_TYPE = "application/json";
 
 export function isJsonType(contentType: string | null): boolean {
@@ -86,20 +87,29 @@ export interface ParsedBody {
   readonly value: unknown;
 }
 
-/** `canReserve`: whether a value with so many objects and lists fits in memory, asked before it is parsed. */
-export function parseJson(
-  text: string,
-  canReserve: (containers: number) => boolean = () => true,
-): ParsedBody | Failure {
-  const { containers, depth } = text.length > SHALLOW_CHARACTERS ? nestingOf(text, MAX_CONTAINERS) : SHALLOW;
-  if (depth > MAX_DEPTH) return invalid(`nested deeper than ${MAX_DEPTH} levels`);
-  if (containers > MAX_CONTAINERS) return invalid(`more than ${MAX_CONTAINERS} objects and lists`);
-  if (text.length > SHALLOW_CHARACTERS && !canReserve(containers)) return BODY_FAILURES.noRoom;
+/** `canReserve`: whether parsed values of so many bytes, without their strings, fit in memory. */
+export function parseJson(text: string, canReserve: (bytes: number) => boolean = () => true): ParsedBody | Failure {
+  const isShallow = text.length <= SHALLOW_CHARACTERS;
+  const nesting = isShallow ? SHALLOW : nestingOf(text, MAX_CONTAINERS);
+  if (nesting.depth > MAX_DEPTH) return invalid(`nested deeper than ${MAX_DEPTH} levels`);
+  if (nesting.containers > MAX_CONTAINERS) return invalid(`more than ${MAX_CONTAINERS} objects and lists`);
+  if (nesting.values > MAX_VALUES) return invalid(`more than ${MAX_VALUES} values`);
+  if (!isShallow && !canReserve(valueMemory(nesting))) return BODY_FAILURES.noRoom;
   try {
     return { text, value: JSON.parse(text) as unknown };
   } catch {
     return failure("parseError");
   }
+}
+
+function valueMemory({ containers, values }: Nesting): number {
+  return CONTAINER_MEMORY * containers + VALUE_MEMORY * values;
+}
+
+/** Bytes of memory for a JSON text and the values parsed from it. */
+export function parsedMemory(text: string): number {
+  const isAscii = encoder.encode(text).byteLength === text.length && !hasEscapes(text);
+  return stringMemory(text, isAscii) + valueMemory(nestingOf(text));
 }
 
 function invalid(rule: string): Failure {

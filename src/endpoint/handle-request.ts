@@ -14,8 +14,8 @@ import { concurrencyFailure, concurrencyOf, notifyLimitExceeded } from "./rate-l
 import { failureOf } from "./failure-of-error.ts";
 import { isHandlerMethod, runAroundForRejected } from "./rejected-calls.ts";
 
-const NO_MEMORY: Failure = {
-  ...failure("busy", "Temporarily unavailable: too many large answers were not read yet, try again"),
+export const NO_MEMORY: Failure = {
+  ...failure("busy", "Temporarily unavailable: other requests use too much memory, try again"),
   retryAfter: MEMORY_RETRY_AFTER_S,
 };
 

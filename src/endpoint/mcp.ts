@@ -67,7 +67,7 @@ export async function handlePost(context: RequestContext, maxBytes: number, resp
     text = await readBodyText(body, Math.min(maxBytes, context.maxBodyBytes));
     if (!authorized.isLeased || Date.now() > readStart + SLOW_BODY_MS) authorized = await authorizeRequest(context);
     if (isFailure(authorized)) return respondFailure(context.era, undefined, countRefusal(context, authorized));
-    const parsed = isFailure(text) ? text : parseJson(text, (containers) => body.reserveParsed(containers));
+    const parsed = isFailure(text) ? text : parseJson(text, (bytes) => body.reserveParsed(bytes));
     if (isFailure(parsed)) return await respondUnparsed(authorized, parsed);
     context.sentText = parsed.text;
     const response = await respond(authorized, accepted, parsed);

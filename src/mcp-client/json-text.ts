@@ -111,12 +111,15 @@ function closingQuote(json: string, opening: number): number {
 export interface Nesting {
   /** Objects and arrays. */
   readonly containers: number;
+  /** Members and elements, without the first of each container. */
+  readonly values: number;
   readonly depth: number;
 }
 
 /** Stops counting at one container more than `max`. Does not check whether the text is JSON. */
 export function nestingOf(json: string, max = Infinity): Nesting {
   let containers = 0;
+  let values = 0;
   let open = 0;
   let depth = 0;
   for (let at = 0; at < json.length && containers <= max; at += 1) {
@@ -127,8 +130,9 @@ export function nestingOf(json: string, max = Infinity): Nesting {
       open += 1;
       if (open > depth) depth = open;
     } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) open -= 1;
+    else if (code === COMMA) values += 1;
   }
-  return { containers, depth };
+  return { containers, values, depth };
 }
 
 export function countContainers(json: string, max = Infinity): number {

@@ -7,10 +7,14 @@ export type JsonObject = Record<string, unknown>;
 
 /** Bytes of memory for an object or list, which may have only two characters in the text. */
 export const CONTAINER_MEMORY = 32;
+/** Bytes of memory for a member or an element, besides its string. */
+export const VALUE_MEMORY = 64;
 /**
  * Maximum number of objects and lists in one text. With byte limits alone, a text of 4 MB might take 60 MB of memory.
  */
 export const MAX_CONTAINERS = 100_000;
+/** Maximum number of members and elements in one request. */
+export const MAX_VALUES = 250_000;
 
 /**
  * Cost of one of them against byte limits that stand for memory: a quarter of its memory, in the same ratio as text.

@@ -2,7 +2,6 @@
 // not parsed.
 
 import { addressOf } from "../limits/address.ts";
-import { CONTAINER_MEMORY } from "../protocol/jsonrpc.ts";
 import { MEMORY_BUDGET, SMALL_BYTES, type MemoryReservation } from "../tenants/cache/memory-budget.ts";
 import { MAX_DEADLINE_MS, DEADLINES, type WaitUntilContext, type WatchedDeadline } from "./deadline-watcher.ts";
 
@@ -29,6 +28,19 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 /** The platform's replacement for bytes that are not UTF-8. It is usually longer than those bytes. */
 const REPLACEMENT_CHARACTER = "\uFFFD";
+
+/** Whether parsing the JSON text may make characters beyond ASCII. */
+export function hasEscapes(text: string): boolean {
+  return text.includes("\\u");
+}
+
+/**
+ * Bytes of memory for a JSON text and for the strings parsed from it. One character beyond Latin-1 makes a string take
+ * two bytes for each of its characters.
+ */
+export function stringMemory({ length }: string, isAscii: boolean): number {
+  return 2 * length * (isAscii ? 1 : 2);
+}
 
 export class RequestBody {
   /** The size in the headers; undefined: not stated. */
@@ -130,15 +142,13 @@ export class RequestBody {
   }
 
   /**
-   * Reserves memory for the text of the body and for the values parsed from it, which copy its strings. `containers`:
-   * how many objects and lists are among them. false: they do not fit.
+   * Reserves memory for the text of the body and for the values parsed from it, which copy its strings. `valueBytes`:
+   * memory of the values besides strings. false: they do not fit.
    */
-  reserveParsed(containers: number): boolean {
+  reserveParsed(valueBytes: number): boolean {
     const { text = "" } = this;
-    // A string with one character beyond Latin-1 takes two bytes for each of its characters.
-    const isAscii = text.length === this.#size && !text.includes("\\u");
-    const stringBytes = text.length * (isAscii ? 1 : 2);
-    return this.#reservation.resize(2 * stringBytes + CONTAINER_MEMORY * containers);
+    const isAscii = text.length === this.#size && !hasEscapes(text);
+    return this.#reservation.resize(stringMemory(text, isAscii) + valueBytes);
   }
 
   /** The body is not needed any more. */

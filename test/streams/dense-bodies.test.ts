@@ -8,10 +8,10 @@ const DENSE = `[${"[],".repeat(10_000)}0]`;
 
 test("what is made of a body is held before it is made", () => {
   const held: number[] = [];
-  const hasRoom = (containers: number) => held.push(containers) > 0;
+  const hasRoom = (bytes: number) => held.push(bytes) > 0;
   expect(parseJson(DENSE, hasRoom)).toMatchObject({ text: DENSE });
   parseJson(JSON.stringify("[".repeat(10_000)), hasRoom);
-  expect(held).toEqual([10_001, 0]);
+  expect(held).toEqual([32 * 10_001 + 64 * 10_000, 0]);
 });
 
 test("a body for which there is no room is refused, and its client may come again", () => {

@@ -267,8 +267,8 @@ describe("what an isolate holds", () => {
     const request = new Request("https://mcp.example.com/", { method: "POST", body: text });
     const body = new RequestBody(request, PATIENT, held.createReservation(), LASTING);
     expect(await body.read(MIB)).toBe("whole");
-    expect(body.reserveParsed(10)).toBe(true);
-    expect(held.total).toBe(times * text.length + 10 * 32);
+    expect(body.reserveParsed(320)).toBe(true);
+    expect(held.total).toBe(times * text.length + 320);
     expect(body.text).toBe(text);
     body.release();
     expect(held.total).toBe(0);

@@ -20,7 +20,8 @@ import { isQuestionId, requestKey } from "../../sessions/call-runner.ts";
 import { withRetries } from "../../streams/with-retries.ts";
 import { findSession, ownerOf } from "../../sessions/find-session.ts";
 import type { SessionCaller } from "../../sessions/session-caller.ts";
-import { handleRequest } from "../handle-request.ts";
+import { MEMORY_BUDGET, type MemoryReservation } from "../../tenants/cache/memory-budget.ts";
+import { handleRequest, NO_MEMORY } from "../handle-request.ts";
 import type { AuthorizedRequest } from "../authorized-request.ts";
 import type { InboundHeaders } from "../../protocol/classify.ts";
 import { failureOf } from "../failure-of-error.ts";
@@ -139,11 +140,14 @@ async function answerBatch(
   const hasRequests = messages.some(({ kind }) => kind === "request");
   const stream = new RequestStream(request, "2025", streams && hasRequests);
   const sink = createRequestOutput(stream, "2025");
-  const running = runBatch(authorized, messages, { session, revision, limitFailures, sink });
+  const reservation = MEMORY_BUDGET.createReservation(clientAddress);
+  const running = runBatch(authorized, messages, { session, revision, limitFailures, sink, reservation });
   if (!hasRequests && (await running) === undefined) return respondAccepted();
-  const response = running.then(async (json = []): Promise<EncodedResponse> => {
+  const respond = async (json: string[] | Failure = []): Promise<EncodedResponse> => {
     if (isFailure(json)) return encodeFailure(undefined, json, "2025");
     const { events } = stream;
+    // A stream reserves memory for what it writes.
+    if (events) reservation.release();
     // On a stream, each response is an event of its own: few clients expect a batch there.
     for (const one of events ? json.splice(0, json.length - 1) : [])
       await events?.writeInTurn(one.length, () => events.writeEvent(one));
@@ -152,7 +156,8 @@ async function answerBatch(
     if (!first || limitFailures.includes(undefined)) return { ...body, status: 200, clientAddress };
     // Every message was over a limit, so the HTTP status shows it too.
     return { ...encodeFailure(undefined, first, "2025"), ...body };
-  });
+  };
+  const response = running.then(respond).finally(() => reservation.release());
   return respondWhenReady(response, { sink, stream, waitUntil: (work) => authorized.waitUntil(work) });
 }
 
@@ -162,7 +167,12 @@ interface BatchContext {
   readonly limitFailures?: PostContext["limitFailures"];
   /** Shared by all calls of the batch. */
   readonly sink: EventSink;
+  /** For the responses, which wait for each other. */
+  readonly reservation: MemoryReservation;
 }
+
+/** Two bytes for each character of a response, and again when the responses are joined. */
+const RESPONSE_MEMORY = 4;
 
 /**
  * The JSON of each response; undefined if no message expects one.
@@ -171,7 +181,7 @@ interface BatchContext {
 export async function runBatch(
   authorized: AuthorizedRequest,
   messages: readonly RpcMessage[],
-  { session, revision, limitFailures = [], sink }: BatchContext,
+  { session, revision, limitFailures = [], sink, reservation }: BatchContext,
 ): Promise<string[] | Failure | undefined> {
   if (!revision.batches) {
     return failure("invalidRequest", `Invalid Request: revision ${revision.version} has no batches`);
@@ -183,8 +193,12 @@ export async function runBatch(
       if (message.kind === "invalid") {
         return encodeFailure(message.id, failure("invalidRequest", `Invalid Request: ${message.why}`), "2025");
       }
-      if (message.kind === "request")
-        return handleRequest(authorized, { ...createRequest2025(authorized, message, revision, session), sink });
+      if (message.kind === "request") {
+        const call = { ...createRequest2025(authorized, message, revision, session), sink };
+        const response = await handleRequest(authorized, call);
+        const isReserved = reservation.resize(reservation.bytes + RESPONSE_MEMORY * response.json.length);
+        return isReserved ? response : encodeFailure(message.id, NO_MEMORY, "2025");
+      }
       // Notifications get no response, so their errors must not affect the other messages.
       await handleClientMessage(authorized, message, session).catch((error: unknown) => authorized.onError(error));
       return undefined;

@@ -20,7 +20,9 @@ import type { ResumeRequest } from "../../sessions/session-object.ts";
 import type { CallRecord } from "../../sessions/store-call.ts";
 import { withRetries } from "../../streams/with-retries.ts";
 import { OTHER_RELEASE } from "../../tenants/object/tenant-uid.ts";
-import { handleCountedRequest, reportCompleted } from "../handle-request.ts";
+import { MEMORY_BUDGET, SMALL_BYTES } from "../../tenants/cache/memory-budget.ts";
+import { parsedMemory } from "../body.ts";
+import { handleCountedRequest, NO_MEMORY, reportCompleted } from "../handle-request.ts";
 import { CallOutput, NULL_CHANNEL } from "../call-output.ts";
 import { authorizeRequest, authorizeWithRetry } from "../authorize-request.ts";
 import type { AuthorizedRequest } from "../authorized-request.ts";
@@ -42,7 +44,7 @@ const TENANT_UNAVAILABLE = failure(
 
 /**
  * Resolves when the call has ended, or when this run left it to another run. Resolves to an error response for the
- * client if the tenant could not be reached, so that nothing was run. Rejects if the run was lost.
+ * client if the tenant could not be reached or memory is short, so that nothing was run. Rejects if the run was lost.
  */
 export async function resumeCall(
   findDeployment: DeploymentLookup,
@@ -55,6 +57,22 @@ export async function resumeCall(
   if (!stored) return undefined;
   const record = JSON.parse(stored.record) as CallRecord;
   if (record.format !== undefined) throw new Error(OTHER_RELEASE);
+  const reservation = MEMORY_BUDGET.createReservation(`tenant ${record.tenant}`);
+  const isLarge = stored.record.length > SMALL_BYTES;
+  if (isLarge && !reservation.resize(parsedMemory(stored.record)))
+    return encodeFailure(record.call.id, NO_MEMORY, "2025").json;
+  try {
+    return await runStored(findDeployment, invocation, { record, claim: { object, key, attempt, stored } });
+  } finally {
+    reservation.release();
+  }
+}
+
+async function runStored(
+  findDeployment: DeploymentLookup,
+  invocation: Invocation,
+  { record, claim }: { readonly record: CallRecord; readonly claim: RunClaim },
+): Promise<string | undefined> {
   const deployment = findDeployment(record.mount);
   // The request that started the call is gone; without this, a loop of tools would restart its hop count.
   invocation.request.headers.set(HOPS_HEADER, String(record.hops));
@@ -64,7 +82,6 @@ export async function resumeCall(
     : { entered: failure("unknownTenant") };
   if (!reauthorized) return encodeFailure(record.call.id, TENANT_UNAVAILABLE, "2025").json;
   const { context, entered: authorized } = reauthorized;
-  const claim = { object, key, attempt, stored };
   const isFinished = isFailure(authorized)
     ? await rejectStoredCall(authorized, context, record, claim)
     : await runAttempt(authorized, record, claim);

@@ -16,7 +16,9 @@ import { openSessionSocket } from "../../sessions/session-stub.ts";
 import { withRetries } from "../../streams/with-retries.ts";
 import type { RunnerMessage } from "../../streams/socket-messages.ts";
 import { createRequest2025, isInitialize, runBatch } from "./answer-2025.ts";
-import { handleRequest } from "../handle-request.ts";
+import { MEMORY_BUDGET, SMALL_BYTES, type MemoryReservation } from "../../tenants/cache/memory-budget.ts";
+import { parsedMemory } from "../body.ts";
+import { handleRequest, NO_MEMORY } from "../handle-request.ts";
 import { CallOutput, type ResponseChannel } from "../call-output.ts";
 import { authorizeRequest } from "../authorize-request.ts";
 import type { AuthorizedRequest } from "../authorized-request.ts";
@@ -112,14 +114,19 @@ export class SseConnection {
     if (this.#posts.size > MAX_POSTS && oldest !== undefined) this.#posts.delete(oldest);
     const { authorized } = this.#connectionHost;
     const classified = classify(JSON.parse(posted), NO_HEADERS);
+    // The memory that its POST reserved is released by now.
+    const reservation = MEMORY_BUDGET.createReservation(authorized.context.clientAddress);
+    const isLarge = posted.length > SMALL_BYTES;
+    if (isLarge && !reservation.resize(parsedMemory(posted))) return this.#sendFailure(idOf(classified), NO_MEMORY);
     const many = classified.kind === "batch2025" ? classified.messages.length : 1;
     this.#activeMessages += many;
-    const work = this.#run(classified).catch((error: unknown) => {
+    const work = this.#run(classified, reservation).catch((error: unknown) => {
       authorized.onError(error);
       this.#sendFailure(idOf(classified), failureOf(error, authorized.context.request));
     });
     authorized.waitUntil(
       work.then(() => {
+        reservation.release();
         this.#activeMessages -= many;
         authorized.context.subrequestCount += many;
         this.reconnectWhenIdle();
@@ -189,7 +196,7 @@ export class SseConnection {
     return this.#connectionHost.authorized.sessionStubs.sessionObject(this.#session);
   }
 
-  async #run(classified: Classified): Promise<void> {
+  async #run(classified: Classified, reservation: MemoryReservation): Promise<void> {
     if (this.#activeMessages > MAX_RUNNING || this.#subrequestCount >= 2 * MAX_SUBREQUESTS) {
       return this.#sendFailure(idOf(classified), failure("refused", "Refused: too many calls at once"));
     }
@@ -199,8 +206,15 @@ export class SseConnection {
     if (classified.kind === "batch2025") {
       const session = this.#session;
       const sink = new CallOutput(this.#channel, "2025");
-      const json = await runBatch(authorized, classified.messages, { session, revision: session.revision, sink });
+      const json = await runBatch(authorized, classified.messages, {
+        session,
+        revision: session.revision,
+        sink,
+        reservation,
+      });
       if (isFailure(json)) return this.#sendFailure(undefined, json);
+      // The stream reserves memory for what it writes.
+      reservation.release();
       if (json !== undefined) await this.#send(`[${json.join()}]`);
     }
     if (classified.kind !== "message2025" || classified.message.kind !== "request") return;
@@ -209,6 +223,7 @@ export class SseConnection {
       await this.#runCall(
         authorized,
         createRequest2025(authorized, classified.message, this.#session.revision, this.#session),
+        reservation,
       );
   }
 
@@ -239,7 +254,7 @@ export class SseConnection {
     await this.#send(encodeOutcome(id, { kind: "complete", result }, revision, authorized.view.server).json);
   }
 
-  async #runCall(authorized: AuthorizedRequest, call: McpRequest): Promise<void> {
+  async #runCall(authorized: AuthorizedRequest, call: McpRequest, reservation: MemoryReservation): Promise<void> {
     const session = this.#session;
     const tool = requestedTool(authorized, call);
     const sessionCall = { call, session, repeatable: tool?.repeatable ?? true };
@@ -262,6 +277,7 @@ export class SseConnection {
     const handling = handleRequest(authorized, { ...call, sink, clientRequester: runner });
     connectWhenSlow(runner, handling, authorized);
     const { json } = await handling;
+    reservation.release();
     try {
       await sink.finish(json);
     } catch (error) {
