@@ -1,7 +1,7 @@
 // What an operator suspended or blocked, a tenant-admin had under another name: the profile, or the upstream of the tool, as
 // another one in the document. While it is stopped only operators change the profiles, or the upstreams and `tools`.
 
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant, startGatewayWorker } from "../support/gateway-tenant.ts";
 import type { Json } from "../support/mcp-client.ts";
@@ -107,6 +107,8 @@ test("nor one that is blocked in every tenant, while others and what they suspen
   const { crm, ask } = await twoUpstreams();
   expect(await ask("POST", "/suspensions", { kind: "tool", name: "wiki__go", note: "mine" })).toEqual([200]);
   await admin.ask("POST", "/tools/elsewhere__go/block", { note: "by us" });
+  // Every tenant of the Worker shows the block, also those of other files.
+  onTestFinished(async () => void (await admin.ask("DELETE", "/tools/elsewhere__go/block")));
   expect(await ask("PUT", "/upstreams/crm2", crm)).toEqual([200]);
   await admin.ask("POST", "/tools/crm__go/block", { note: "by us" });
   expect(await ask("PUT", "/upstreams/crm3", crm)).toEqual([
