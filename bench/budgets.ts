@@ -4,7 +4,7 @@
 import { setTimeout } from "node:timers/promises";
 
 /** A median fails above its budget times this, and only if every measurement of the scenario was above. */
-export const NOISE = 1.25;
+export const NOISE = 1.15;
 /** How often a scenario that seems to fail is measured again. */
 export const REPEATS = 4;
 /** Before the first of these, and so much longer before each further one: what else a machine does takes a while. */
